@@ -29,6 +29,11 @@ type Sandbox interface {
 	// Poke makes watchers of the guest path look again: gVisor sends guests no
 	// events for changes made on the host.
 	Poke(guestPath string) error
+	// ReadFile returns the content of a regular file inside, at most limit bytes
+	// long; the bytes are the guest's and hostile. WriteFile replaces or creates
+	// one (with its parent directories) by rename, as guest root.
+	ReadFile(ctx context.Context, guestPath string, limit int) ([]byte, error)
+	WriteFile(ctx context.Context, guestPath string, mode uint32, data []byte) error
 	// Status reports what is in force. It does not block.
 	Status() Status
 	// Done is closed when the sandbox has ended for any reason; Err then says why.

@@ -1,0 +1,88 @@
+package config
+
+import "net/netip"
+
+// Config is the effective configuration: merged from its layers, expanded,
+// validated. Every path is absolute; every value is in its final form.
+type Config struct {
+	Storage        Storage
+	Network        Network
+	Escalation     Escalation
+	UI             UI
+	Keys           map[string]string // action name → key, "" unbinds
+	DefaultProfile string
+	Profiles       map[string]Profile
+}
+
+// Storage says where Lazaret keeps what outlives a generation.
+type Storage struct {
+	DataRoot string // the Storage Root
+}
+
+// Network is the policy every Domain starts from.
+type Network struct {
+	DefaultAllow, DefaultDeny []netip.Prefix
+}
+
+// Escalation configures Host Escalation.
+type Escalation struct {
+	Enabled    bool
+	RuntimeDir string // socket_dir: overrides the runtime directory when set
+	// ExpireSeconds is how long a request waits before it counts as denied.
+	ExpireSeconds int
+}
+
+// UI configures the dashboard.
+type UI struct {
+	Theme           string // dark, light, terminal-16
+	Leader          string // key chord, for example "ctrl+g"
+	Emulator        string // vt10x
+	ScrollbackLines int
+}
+
+// Profile is one Agent Profile.
+type Profile struct {
+	Name           string
+	Agent          string   // a built-in agent recipe, or empty
+	Image          string   // "builtin", "oci:DIR", "docker-archive:FILE", or a registry reference
+	Command        []string // what a session runs
+	PersistentDirs []string
+	AllowEgress    []netip.Prefix
+	DenyEgress     []netip.Prefix
+	NetworkEnabled bool
+	Env            []EnvVar
+	Volumes        []Volume
+	User           string // "root", a name of the image, or uid[:gid]
+	Directfs       bool
+	CACertificates string // "host", "image", or an absolute host path
+	Install        string // shell text run once into the State Anchor, as guest root
+	Credential     string // guest path of the one credentials file carried between Domains
+	Escalation     bool
+	Limits         Limits
+	Registry       Registry
+}
+
+// EnvVar is one variable of the sandbox's environment, already resolved.
+type EnvVar struct {
+	Name, Value string
+	FromHost    bool // forwarded by env:NAME; its value is never printed
+}
+
+// Volume is one host path shown inside.
+type Volume struct {
+	Host, Guest string
+	ReadOnly    bool
+}
+
+// Limits bound a Domain; 0 means none of ours.
+type Limits struct {
+	Processes   uint32
+	OpenFiles   uint64
+	MemoryBytes uint64
+	TmpBytes    uint64
+}
+
+// Registry says how an image reference may be fetched.
+type Registry struct {
+	Insecure bool // plain http allowed
+}
