@@ -1,4 +1,4 @@
-module lazaret.dev/lazaret/tools
+module lazaret.dev/lazaret/internal/build/tools
 
 go 1.26.0
 
