@@ -41,6 +41,19 @@ type Pending struct {
 	// Warnings are sentences of ours the card must show, for example that the
 	// command runs code the sandbox can write.
 	Warnings []string `cbor:"10,keyasint"`
+	// Files are files the sandbox can write that the command runs or reads as
+	// code, as they were when shown. A change before the start refuses the run.
+	Files []File `cbor:"11,keyasint"`
+}
+
+// File is one file the decision is bound to.
+type File struct {
+	Path   string `cbor:"1,keyasint"` // on the host
+	SHA256 []byte `cbor:"2,keyasint"`
+	Size   int64  `cbor:"3,keyasint"`
+	// Copied says a host-only copy of these bytes is what runs; otherwise the
+	// bytes are compared again just before the start.
+	Copied bool `cbor:"4,keyasint"`
 }
 
 // Verdict is the developer's answer.
