@@ -25,14 +25,14 @@ func TestEditing(t *testing.T) {
 		keys  []string
 		want  string
 	}{
-		"insert at the end":     {"ab", []string{"c"}, "abc"},
-		"insert in the middle":  {"ab", []string{"left", "x"}, "axb"},
+		"insert at the end":      {"ab", []string{"c"}, "abc"},
+		"insert in the middle":   {"ab", []string{"left", "x"}, "axb"},
 		"backspace takes a rune": {"aé", []string{"backspace"}, "a"},
-		"delete":                {"ab", []string{"home", "delete"}, "b"},
-		"kill word":             {"git push origin", []string{"ctrl+w"}, "git push "},
-		"kill line":             {"git push", []string{"ctrl+u"}, ""},
-		"kill to end":           {"git push", []string{"home", "right", "ctrl+k"}, "g"},
-		"ends are ends":         {"", []string{"left", "right", "backspace", "delete"}, ""},
+		"delete":                 {"ab", []string{"home", "delete"}, "b"},
+		"kill word":              {"git push origin", []string{"ctrl+w"}, "git push "},
+		"kill line":              {"git push", []string{"ctrl+u"}, ""},
+		"kill to end":            {"git push", []string{"home", "right", "ctrl+k"}, "g"},
+		"ends are ends":          {"", []string{"left", "right", "backspace", "delete"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
