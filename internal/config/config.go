@@ -3,7 +3,8 @@ package config
 import "net/netip"
 
 // Config is the effective configuration: merged from its layers, expanded,
-// validated. Every path is absolute; every value is in its final form.
+// validated. Every path is absolute; every value is in its final form, except
+// that what a profile may mount is decided by Profile.
 type Config struct {
 	Storage        Storage
 	Network        Network
@@ -12,6 +13,46 @@ type Config struct {
 	Keys           map[string]string // action name → key, "" unbinds
 	DefaultProfile string
 	Profiles       map[string]Profile
+
+	// Workspace is the canonical path of the Agent Workspace it was loaded for.
+	Workspace string
+	// Origins says where each key's value came from, by its dotted name. A key
+	// that is not in it has Lazaret's own default.
+	Origins map[string]Origin
+	// Files are the configuration files that were read, lowest first.
+	Files []File
+	// Notices are sentences for the developer that refuse nothing.
+	Notices []string
+
+	host hostFacts
+}
+
+// Layer names one of the places a value can come from.
+type Layer string
+
+// The layers, lowest first.
+const (
+	LayerDefault   Layer = "default"
+	LayerRecipe    Layer = "recipe" // of the profile's agent
+	LayerUser      Layer = "user"
+	LayerWorkspace Layer = "workspace"
+	LayerFlag      Layer = "--config"
+)
+
+// Origin is where a value came from. File and Line are empty for the layers that
+// are not files.
+type Origin struct {
+	Layer Layer
+	File  string
+	Line  int
+}
+
+// File is one configuration file that was read.
+type File struct {
+	Layer   Layer
+	Path    string
+	SHA256  string // of exactly the bytes that were parsed
+	Trusted bool   // a workspace file whose bytes the developer trusted
 }
 
 // Storage says where Lazaret keeps what outlives a generation.
@@ -30,6 +71,15 @@ type Escalation struct {
 	RuntimeDir string // socket_dir: overrides the runtime directory when set
 	// ExpireSeconds is how long a request waits before it counts as denied.
 	ExpireSeconds int
+	// AutoApprove are the vectors the developer allows without being asked.
+	AutoApprove []Rule
+}
+
+// Rule is one auto-approved argument vector.
+type Rule struct {
+	Argv []string
+	// ExtraArgs makes it a prefix: anything may follow (S1 §5.2.1).
+	ExtraArgs bool
 }
 
 // UI configures the dashboard.
@@ -51,6 +101,7 @@ type Profile struct {
 	DenyEgress     []netip.Prefix
 	NetworkEnabled bool
 	Env            []EnvVar
+	EnvUnset       []string // names asked for by env:NAME that the host does not have
 	Volumes        []Volume
 	User           string // "root", a name of the image, or uid[:gid]
 	Directfs       bool
@@ -66,6 +117,7 @@ type Profile struct {
 type EnvVar struct {
 	Name, Value string
 	FromHost    bool // forwarded by env:NAME; its value is never printed
+	HostName    string
 }
 
 // Volume is one host path shown inside.

@@ -1,0 +1,48 @@
+package config
+
+import "lazaret.dev/lazaret/internal/agents"
+
+// builtinProfiles are there without any file, so that `lazaret run claude` works
+// on a fresh machine.
+func builtinProfiles() []string {
+	out := []string{"shell"}
+	for _, name := range agents.Names() {
+		if a, _ := agents.Lookup(name); !a.Untested {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+var shellCommand = []string{"bash", "-l"}
+
+func globalDefaults() map[string]any {
+	return map[string]any{
+		"default_profile": "shell",
+		"storage":         map[string]any{"data_root": ""},
+		"network": map[string]any{
+			"default_allow": []string{},
+			"default_deny":  []string{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"},
+		},
+		"escalation": map[string]any{"enabled": true, "socket_dir": "", "expire": "10m", "auto_approve": []ruleEntry{}},
+		"ui":         map[string]any{"theme": "dark", "leader": "ctrl+g", "emulator": "vt10x", "scrollback_lines": int64(10_000)},
+	}
+}
+
+func profileDefaults() map[string]any {
+	return map[string]any{
+		"agent":           "",
+		"image":           "builtin",
+		"persistent_dirs": []string{"/usr", "/etc", "/opt", "/var", "/root", "/home"},
+		"network":         true,
+		"allow_egress":    []string{},
+		"deny_egress":     []string{},
+		"volumes":         []volumeEntry{},
+		"user":            "root",
+		"ca_certificates": "host",
+		"escalation":      true,
+		"sandbox":         map[string]any{"directfs": true},
+		"limits":          map[string]any{"processes": int64(0), "open_files": int64(0), "memory": int64(0), "tmp": int64(0)},
+		"registry":        map[string]any{"insecure": false},
+	}
+}
