@@ -271,7 +271,7 @@ func actAsReaper() {
 	defer cancel()
 	go proc.ReapStrangers(ctx)
 	// The shell's background job outlives it and is orphaned onto us.
-	out, _, _, err := proc.Output(ctx, proc.Spec{Path: "/bin/sh", Args: []string{"sh", "-c", "read x <&3 >/dev/null 2>&1 & echo $!"},
+	out, _, _, err := proc.Output(ctx, proc.Spec{Path: "/bin/sh", Args: []string{"sh", "-c", "(exec >/dev/null 2>&1; read x <&3) & echo $!"},
 		Files: []*os.File{nil, nil, nil, os.Stdin}})
 	if err != nil {
 		panic(err)
