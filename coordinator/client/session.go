@@ -12,6 +12,7 @@ import (
 
 	"lazaret.dev/lazaret/coordinator/wire"
 	"lazaret.dev/lazaret/escalate"
+	"lazaret.dev/lazaret/escalate/sign"
 	"lazaret.dev/lazaret/internal/domain"
 )
 
@@ -151,7 +152,7 @@ func (s *Session) Signal(event wire.SignalEvent) error {
 // vector; reason is for a denial. The answer is bound to the digest shown and
 // signed by the Session Anchor.
 func (s *Session) Decide(p escalate.Pending, verdict escalate.Verdict, argv []string, reason string) error {
-	signed, err := signDecision(s.anchor, escalate.Decision{
+	signed, err := sign.Decision(s.anchor, escalate.Decision{
 		Request: p.Request.ID,
 		Session: s.ID(),
 		Digest:  p.Digest,

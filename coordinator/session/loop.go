@@ -205,7 +205,7 @@ func (l *loop) attend(ctx context.Context) wire.Message {
 			hungUp = nil
 			l.startLadder("client gone")
 		case <-endNow:
-			endNow = nil
+			endNow, l.hurried = nil, true
 			l.startLadder("ended by the coordinator")
 		case <-stop:
 			stop = nil
@@ -324,6 +324,9 @@ func (l *loop) finish(ctx context.Context) wire.Message {
 		return l.lose(ctx, l.lostReason())
 	}
 	l.endAll()
+	if l.hurried {
+		l.hurry()
+	}
 	l.drain(ctx)
 	return wire.Exit{Code: exit.Code}
 }

@@ -49,6 +49,9 @@ func (o *outbox) put(m wire.Message) bool {
 		o.status = &s
 		return true
 	}
+	if n, ok := m.(wire.Notice); ok && n.Level == wire.LevelInfo && len(o.control) >= controlMessages/2 {
+		return true // for display only: lost rather than in the way
+	}
 	if len(o.control) >= controlMessages {
 		return false
 	}
