@@ -1,0 +1,51 @@
+package client
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// watch tells that a directory changed. gVisor reports nothing the host does
+// there by itself; the host pokes the directory, which is an ATTRIB event. Where
+// there is no inotify at all the caller's poll goes on alone.
+type watch struct {
+	changed chan struct{} // holds at most one
+	file    *os.File
+}
+
+func newWatch(dir string) *watch {
+	w := &watch{changed: make(chan struct{}, 1)}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return w
+	}
+	const mask = unix.IN_ATTRIB | unix.IN_MOVED_TO | unix.IN_CREATE | unix.IN_ONLYDIR
+	if _, err := unix.InotifyAddWatch(fd, dir, mask); err != nil {
+		unix.Close(fd)
+		return w
+	}
+	w.file = os.NewFile(uintptr(fd), "inotify")
+	go w.run()
+	return w
+}
+
+// run ends when the file is closed. Which file changed does not matter.
+func (w *watch) run() {
+	buf := make([]byte, 4096)
+	for {
+		if _, err := w.file.Read(buf); err != nil {
+			return
+		}
+		select {
+		case w.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (w *watch) close() {
+	if w.file != nil {
+		w.file.Close()
+	}
+}
