@@ -48,11 +48,8 @@ type Wiring struct {
 	Carrier func(Generation) (Carrier, error)
 }
 
-// Times of a coordinator.
-const (
-	firstClient = 15 * time.Second
-	maxLog      = 1 << 20 // bytes before the log is put aside
-)
+// firstClient is how long a coordinator waits for the client that started it.
+const firstClient = 15 * time.Second
 
 // Main is the Host Coordinator's process: it takes over what spawn handed to it,
 // brings the generation up, serves it, and returns the process's exit code when

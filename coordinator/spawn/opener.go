@@ -1,0 +1,173 @@
+package spawn
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"lazaret.dev/lazaret/coordinator/client"
+	"lazaret.dev/lazaret/coordinator/plan"
+	"lazaret.dev/lazaret/coordinator/root"
+	"lazaret.dev/lazaret/coordinator/wire"
+	"lazaret.dev/lazaret/internal/domain"
+	"lazaret.dev/lazaret/internal/fault"
+)
+
+// Planner makes the plan for a profile in a workspace, preparing what it needs
+// (the image) and telling progress about it.
+type Planner func(ctx context.Context, profile, workspace string, progress func(string)) (plan.Plan, error)
+
+// Opener opens sessions. Its methods may be called from any goroutine.
+type Opener struct {
+	Plan Planner
+	// Path, Args and Env start a Host Coordinator. Args[0] is the program's name,
+	// and the hidden mode follows.
+	Path string
+	Args []string
+	Env  []string
+	// StartTimeout bounds a coordinator's start, DefaultStartTimeout when 0.
+	StartTimeout time.Duration
+	// WaitTimeout bounds the wait for another starter or for a Domain that is
+	// going down, DefaultWaitTimeout when 0.
+	WaitTimeout time.Duration
+}
+
+// Defaults of an Opener.
+const (
+	DefaultStartTimeout = 10 * time.Second
+	DefaultWaitTimeout  = 40 * time.Second
+	// greetTimeout bounds a coordinator that accepts and does not answer.
+	greetTimeout = 10 * time.Second
+)
+
+// Request is one session to open.
+type Request struct {
+	Profile   string
+	Workspace string // canonical
+	Start     wire.Start
+}
+
+// Open opens a session in the Domain of the request's profile and workspace,
+// starting its coordinator when there is none.
+func (o Opener) Open(ctx context.Context, r Request, progress func(string)) (*client.Session, error) {
+	if err := checkText(r.Start); err != nil {
+		return nil, err
+	}
+	p, err := o.Plan(ctx, r.Profile, r.Workspace, progress)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := root.Open(p)
+	if err != nil {
+		return nil, err
+	}
+	a := attempt{Opener: o, plan: p, root: dir, start: r.Start, progress: progress}
+	a.anchor, err = newAnchor()
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.open(ctx)
+	return s, explain(err)
+}
+
+// newAnchor draws a Session Anchor; it never leaves this process.
+func newAnchor() (ed25519.PrivateKey, error) {
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("draw session anchor: %w", err)
+	}
+	return private, nil
+}
+
+// attempt is one Open.
+type attempt struct {
+	Opener
+	plan     plan.Plan
+	root     string
+	start    wire.Start
+	anchor   ed25519.PrivateKey
+	progress func(string)
+}
+
+// tries bounds how often a Domain may go down just as we arrive.
+const tries = 5
+
+func (a attempt) open(ctx context.Context) (*client.Session, error) {
+	var err error
+	for range tries {
+		var s *client.Session
+		if s, err = a.connect(ctx); err == nil {
+			return s, nil
+		}
+		if !worthStarting(err) {
+			return nil, err
+		}
+		if s, err = a.lead(ctx); err == nil {
+			return s, nil
+		}
+		if !worthStarting(err) {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+// worthStarting says whether err means that there is no coordinator, or none for
+// long any more.
+func worthStarting(err error) bool {
+	var refused *wire.Refused
+	if errors.As(err, &refused) {
+		return refused.Code == wire.CodeStopping
+	}
+	return errors.Is(err, errNotRunning)
+}
+
+// lead takes the start lock and starts a coordinator, unless another client has
+// done so meanwhile.
+func (a attempt) lead(ctx context.Context) (*client.Session, error) {
+	wait, cancel := context.WithTimeout(ctx, orDefault(a.WaitTimeout, DefaultWaitTimeout))
+	defer cancel()
+	starting, err := root.Lock(wait, root.StartLockPath(a.root))
+	if err != nil {
+		return nil, a.waited(err, "another lazaret is starting this Domain and does not finish")
+	}
+	defer starting.Close()
+	if s, err := a.connect(ctx); err == nil || !worthStarting(err) {
+		return s, err
+	}
+	lock, err := root.Lock(wait, root.LockPath(a.root))
+	if err != nil {
+		return nil, a.waited(err, "the Domain's earlier coordinator does not end")
+	}
+	err = a.spawn(ctx, lock)
+	lock.Close() // the coordinator has it now, or nobody
+	if err != nil {
+		return nil, err
+	}
+	return a.connect(ctx)
+}
+
+func (a attempt) waited(err error, what string) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &fault.Error{Kind: fault.Workspace, Message: what, Err: err,
+		Fix: "see " + logPath(a.root) + ", and end the process that holds the lock"}
+}
+
+func (a attempt) hello() wire.Hello {
+	return wire.Hello{
+		Client: domain.NewClientID(), Domain: a.plan.Domain,
+		Fingerprint: a.plan.Fingerprint, Facts: a.plan.Facts,
+	}
+}
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d == 0 {
+		return def
+	}
+	return d
+}
