@@ -95,7 +95,8 @@ func (a *Authority) Seal(r seal.CoordinatorRecord, v any) ([]byte, error) {
 }
 
 // OpenRequest verifies a request and its capability, which must be this
-// generation's and the named session's.
+// generation's and the named session's. When only the capability is wrong, the
+// request is returned beside ErrCapability, so that its asker can be told.
 func (a *Authority) OpenRequest(b []byte) (wire.Request, error) {
 	r, err := wire.OpenRequest(a.sandbox, b)
 	if err != nil {
@@ -103,10 +104,10 @@ func (a *Authority) OpenRequest(b []byte) (wire.Request, error) {
 	}
 	c, err := wire.OpenCapability(a.coordinator.Public(), r.Capability)
 	if err != nil {
-		return wire.Request{}, fmt.Errorf("request %q: %w", r.ID, err)
+		return r, fmt.Errorf("request %q: %w: %w", r.ID, ErrCapability, err)
 	}
 	if c.Session != r.Session || c.Domain != a.domain || c.Generation != a.generation || string(c.Sandbox) != string(a.sandbox.Bytes()) {
-		return wire.Request{}, fmt.Errorf("request %q: %w", r.ID, ErrCapability)
+		return r, fmt.Errorf("request %q: %w", r.ID, ErrCapability)
 	}
 	return r, nil
 }

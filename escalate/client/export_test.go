@@ -1,0 +1,7 @@
+package client
+
+// What the external tests see.
+var (
+	SplitWords = splitWords
+	QuoteWords = quoteWords
+)
