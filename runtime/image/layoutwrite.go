@@ -23,6 +23,8 @@ type LayoutSpec struct {
 	Created time.Time
 	Env     []string
 	Labels  map[string]string
+
+	late func() // called when the layer is written and before Labels are
 }
 
 // WriteLayout writes the tar stream files as a one-layer OCI image layout in dir,
@@ -37,6 +39,9 @@ func WriteLayout(dir string, spec LayoutSpec, files io.Reader) (manifest v1.Hash
 	layer, diffID, err := writeLayer(blobs, files)
 	if err != nil {
 		return v1.Hash{}, err
+	}
+	if spec.late != nil {
+		spec.late()
 	}
 	platform := v1.Platform{OS: platformOS, Architecture: platformArch}
 	config, err := writeJSON(blobs, types.OCIConfigJSON, v1.ConfigFile{

@@ -1,0 +1,70 @@
+package image
+
+import (
+	"context"
+	"fmt"
+)
+
+// LooseWorkerMode is a worker whose protections a test may turn off one by one.
+const LooseWorkerMode = "__image-worker-loose"
+
+// LooseWorkerMain runs a worker that honours every test switch.
+func LooseWorkerMain() int {
+	return workerMain(testSwitch{NoVet: true, NoChroot: true, NoLandlock: true})
+}
+
+// Loosen returns o with protections off, for a loose worker.
+func Loosen(o Options, noVet, noChroot, noLandlock bool) Options {
+	o.mode = LooseWorkerMode
+	o.test = testSwitch{NoVet: noVet, NoChroot: noChroot, NoLandlock: noLandlock}
+	return o
+}
+
+// WithSwitches returns o with the switches set but the ordinary worker.
+func WithSwitches(o Options) Options {
+	o.test = testSwitch{NoVet: true, NoChroot: true, NoLandlock: true}
+	return o
+}
+
+// WithLimits names the fields tests change most.
+var (
+	ParseStatus  = parseStatus
+	Printable    = printable
+	ReadAuthFile = readAuthFile
+)
+
+// Canonical returns a source's canonical text.
+func Canonical(s Source) (string, error) {
+	p, err := s.parse()
+	return p.text, err
+}
+
+// Kind returns what a source is taken for.
+func Kind(s Source) (string, error) {
+	p, err := s.parse()
+	return fmt.Sprint(p.kind), err
+}
+
+// Resolve resolves a source without preparing it.
+func Resolve(ctx context.Context, o Options) (manifest, config string, diffIDs []string, err error) {
+	o = o.withDefaults()
+	src, err := o.Source.parse()
+	if err != nil {
+		return "", "", nil, err
+	}
+	if err := makeStore(o.StorageRoot); err != nil {
+		return "", "", nil, err
+	}
+	img, err := resolve(ctx, o, src)
+	if err != nil {
+		return "", "", nil, err
+	}
+	return img.manifest, img.config, img.diffIDs(), nil
+}
+
+// Learn reads one apt source file for suite and returns the guest's sources.
+func Learn(suite, text string, deb822 bool) []string {
+	b := base{suite: suite, archive: mirror, updates: mirrorUpdates}
+	b.learn(text, deb822)
+	return b.lines()
+}
