@@ -54,6 +54,13 @@ type ClosePane struct {
 	Pane PaneID
 }
 
+// EndSession asks to end a pane's session by the close ladder and to close the
+// pane; the developer has already confirmed.
+type EndSession struct {
+	intent
+	Pane PaneID
+}
+
 // RestartPane asks to open a dead pane's session again.
 type RestartPane struct {
 	intent
@@ -96,5 +103,8 @@ type Notify struct {
 	Text string
 }
 
-// Quit asks to leave the dashboard.
+// Quit asks to leave the dashboard, after a question when sessions run.
 type Quit struct{ intent }
+
+// Leave ends every session and leaves; the developer has already confirmed.
+type Leave struct{ intent }

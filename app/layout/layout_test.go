@@ -21,7 +21,7 @@ func grow(t *rapid.T) (*layout.Node, []layout.ID) {
 				ids = tree.Panes()
 			}
 		case 1:
-			tree = tree.Grow(at, rapid.SampledFrom([]layout.Direction{layout.Left, layout.Right, layout.Up, layout.Down}).Draw(t, "side"), rapid.IntRange(-900, 900).Draw(t, "by"))
+			tree = tree.MoveEdge(at, rapid.SampledFrom([]layout.Direction{layout.Left, layout.Right, layout.Up, layout.Down}).Draw(t, "side"), rapid.IntRange(-900, 900).Draw(t, "by"))
 		default:
 			tree = tree.Split(at, rapid.SampledFrom([]layout.Direction{layout.Right, layout.Down}).Draw(t, "dir"), next)
 			ids = tree.Panes()
@@ -72,7 +72,7 @@ func TestEveryPaneKeepsRoomWhereThereIsRoom(t *testing.T) {
 	t.Parallel()
 	tree := layout.Leaf(1).Split(1, layout.Right, 2).Split(2, layout.Down, 3)
 	for range 50 {
-		tree = tree.Grow(1, layout.Right, 100)
+		tree = tree.MoveEdge(1, layout.Right, 100)
 	}
 	for _, p := range layout.Tile(tree, frame.Rect{W: 80, H: 24}).Panes {
 		if p.Area.Empty() {
@@ -113,4 +113,40 @@ func TestRemoveAndSwap(t *testing.T) {
 	if tree.Remove(1).Remove(2).Remove(3) != nil {
 		t.Error("a tree without panes is not empty")
 	}
+}
+
+func TestMoveEdgeFollowsTheDirection(t *testing.T) {
+	t.Parallel()
+	area := frame.Rect{W: 91, H: 24}
+	tree := layout.Leaf(1).Split(1, layout.Right, 2).Split(2, layout.Right, 3)
+	edge := func(n *layout.Node, i int) int { return layout.Tile(n, area).Lines[i].Area.X }
+	for name, c := range map[string]struct {
+		pane layout.ID
+		line int
+	}{"right edge of the first": {1, 0}, "right edge of the middle": {2, 1}, "left edge of the last": {3, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := edge(tree.MoveEdge(c.pane, layout.Right, 100), c.line); got <= edge(tree, c.line) {
+				t.Errorf("moved right: line at %d, was at %d", got, edge(tree, c.line))
+			}
+			if got := edge(tree.MoveEdge(c.pane, layout.Left, 100), c.line); got >= edge(tree, c.line) {
+				t.Errorf("moved left: line at %d, was at %d", got, edge(tree, c.line))
+			}
+		})
+	}
+}
+
+func TestEveryLineIsMovedByItsLeftPane(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		tree, _ := grow(t)
+		area := frame.Rect{W: 200, H: 50}
+		before := layout.Tile(tree, area)
+		for i, l := range before.Lines {
+			after := layout.Tile(tree.MoveEdge(l.Left, layout.Left, 0), area)
+			if after.Lines[i] != l {
+				t.Fatalf("moving line %d by nothing moved it", i)
+			}
+		}
+	})
 }

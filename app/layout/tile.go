@@ -9,12 +9,12 @@ type Placed struct {
 }
 
 // Line is a separator: the vertical line of a split to the Right. Splits Down need
-// none, the lower pane's title bar separates. Left is the pane it is beside, to
-// drag it by.
+// none, the lower pane's title bar separates. Moving the right edge of the pane
+// Left moves the line; Span is the width that is split.
 type Line struct {
-	Area  frame.Rect
-	Left  ID
-	Right ID
+	Area frame.Rect
+	Left ID
+	Span int
 }
 
 // Tiling is where everything is.
@@ -43,9 +43,12 @@ func (t *Tiling) place(n *Node, area frame.Rect) {
 		line := min(1, area.W)
 		w := share(area.W-line, n.Share)
 		t.place(n.A, frame.Rect{X: area.X, Y: area.Y, W: w, H: area.H})
+		// The last pane of the first half is in the second half of every split
+		// inside, so its right edge is this line and no other.
+		left := n.A.Panes()
 		t.Lines = append(t.Lines, Line{
 			Area: frame.Rect{X: area.X + w, Y: area.Y, W: line, H: area.H},
-			Left: n.A.Panes()[0], Right: n.B.Panes()[0],
+			Left: left[len(left)-1], Span: area.W,
 		})
 		t.place(n.B, frame.Rect{X: area.X + w + line, Y: area.Y, W: area.W - w - line, H: area.H})
 	}

@@ -100,22 +100,38 @@ func (n *Node) Swap(x, y ID) *Node {
 	return &Node{Dir: n.Dir, Share: n.Share, A: n.A.Swap(x, y), B: n.B.Swap(x, y)}
 }
 
-// Grow moves the nearest line on the given side's axis so that the pane grows
-// (by > 0) or shrinks by about that many thousandths of the split.
-func (n *Node) Grow(id ID, dir Direction, by int) *Node {
+// MoveEdge moves an edge of a pane in a direction, by thousandths of the split the
+// edge belongs to: its right or lower edge where it has one, else the other.
+func (n *Node) MoveEdge(id ID, dir Direction, by int) *Node {
+	if dir == Left || dir == Up {
+		by = -by
+	}
+	if next, ok := n.moveLine(id, axis(dir), by, true); ok {
+		return next
+	}
+	next, _ := n.moveLine(id, axis(dir), by, false)
+	return next
+}
+
+// moveLine moves the line of the innermost split on an axis that has the pane in
+// its first (or else second) half.
+func (n *Node) moveLine(id ID, on Direction, by int, first bool) (*Node, bool) {
 	if n == nil || n.leaf() || !n.Has(id) {
-		return n
+		return n, false
 	}
 	inA := n.A.Has(id)
-	next := &Node{Dir: n.Dir, Share: n.Share, A: n.A.Grow(id, dir, by), B: n.B.Grow(id, dir, by)}
-	if next.A.same(n.A) && next.B.same(n.B) && n.Dir == axis(dir) {
-		// No split further down lies on this axis, so this one moves.
-		if !inA {
-			by = -by
-		}
-		next.Share = max(whole/20, min(next.Share+by, whole-whole/20))
+	next := &Node{Dir: n.Dir, Share: n.Share, A: n.A, B: n.B}
+	moved := false
+	if inA {
+		next.A, moved = n.A.moveLine(id, on, by, first)
+	} else {
+		next.B, moved = n.B.moveLine(id, on, by, first)
 	}
-	return next
+	if !moved && n.Dir == on && inA == first {
+		next.Share = max(whole/20, min(n.Share+by, whole-whole/20))
+		moved = true
+	}
+	return next, moved
 }
 
 func axis(d Direction) Direction {
@@ -123,16 +139,4 @@ func axis(d Direction) Direction {
 		return Right
 	}
 	return Down
-}
-
-func (n *Node) same(o *Node) bool {
-	switch {
-	case n == o:
-		return true
-	case n == nil || o == nil || n.leaf() != o.leaf():
-		return false
-	case n.leaf():
-		return n.Pane == o.Pane
-	}
-	return n.Dir == o.Dir && n.Share == o.Share && n.A.same(o.A) && n.B.same(o.B)
 }

@@ -1,0 +1,35 @@
+package outer
+
+import (
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+)
+
+// Suspend gives the terminal back, stops this process and its group as Ctrl-Z
+// would, and returns once the process continues and has the terminal again. The
+// whole group is stopped, so that a make or a script that started the dashboard
+// gives way to the shell too.
+func (s *Screen) Suspend() {
+	s.pause()
+	_ = s.terminal.Restore()
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, unix.SIGCONT)
+	signal.Reset(unix.SIGTSTP)
+	if err := unix.Kill(0, unix.SIGTSTP); err == nil {
+		<-continued
+	}
+	signal.Stop(continued)
+	_ = s.terminal.Enter(s.features)
+	s.resume()
+}
+
+// Reenter sets the terminal's modes again after this process was stopped by a
+// signal it could not see coming.
+func (s *Screen) Reenter() {
+	s.pause()
+	_ = s.terminal.Restore()
+	_ = s.terminal.Enter(s.features)
+	s.resume()
+}
