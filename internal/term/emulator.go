@@ -55,7 +55,7 @@ const (
 // Event is something the program asked of the developer.
 type Event struct {
 	Kind EventKind
-	Text string // sanitised
+	Text string // sanitised, except what a clipboard write is to put there
 }
 
 // EventKind says what an Event asks.
@@ -65,5 +65,6 @@ type EventKind uint8
 const (
 	EventBell      EventKind = 1
 	EventNotify    EventKind = 2 // OSC 9, OSC 777
-	EventClipboard EventKind = 3 // OSC 52 write; Text is the decoded content
+	EventClipboard EventKind = 3 // OSC 52 write; Text is the decoded content, as the program gave it
+	EventStatus    EventKind = 4 // OSC 7501 or 9;4: what the program says it is doing, a hint
 )

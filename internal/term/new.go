@@ -1,6 +1,10 @@
 package term
 
-import "time"
+import (
+	"time"
+
+	"lazaret.dev/lazaret/internal/frame"
+)
 
 // Engine names the screen an emulator keeps its cells in.
 type Engine string
@@ -20,6 +24,9 @@ type Options struct {
 	Clock           func() time.Time // time.Now when nil
 	SyncDeadline    time.Duration    // how long a program may hold a frame; 0 means DefaultSyncDeadline
 	Name            string           // the answer to XTVERSION; "lazaret" when empty
+	// NarrowSelector counts a character followed by VS16 as wide as the character
+	// alone, for outer terminals that do the same (no mode 2027).
+	NarrowSelector bool
 }
 
 // The limits that hold when Options leaves them open.
@@ -39,5 +46,11 @@ type Palette struct {
 	ANSI                           [16]RGB
 }
 
-// New returns an emulator with a blank screen.
-func New(cols, rows int, opt Options) Emulator { panic("engine lands with the next commit") }
+func (p Palette) color(i uint8) RGB {
+	if i < 16 {
+		return p.ANSI[i]
+	}
+	var c RGB
+	c.R, c.G, c.B = frame.PaletteRGB(i)
+	return c
+}
