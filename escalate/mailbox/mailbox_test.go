@@ -29,7 +29,7 @@ type box struct {
 
 func open(t *testing.T, owner func(uint32) bool, prepare func(dir string)) *box {
 	t.Helper()
-	b := &box{dir: t.TempDir(), entries: make(chan mailbox.Entry, 100), refused: map[string]error{}}
+	b := &box{dir: memoryDir(t), entries: make(chan mailbox.Entry, 100), refused: map[string]error{}}
 	if prepare != nil {
 		prepare(b.dir)
 	}
@@ -49,6 +49,17 @@ func open(t *testing.T, owner func(uint32) bool, prepare func(dir string)) *box 
 		dir.Close()
 	})
 	return b
+}
+
+// memoryDir makes a directory on a tmpfs, as the real mailbox is.
+func memoryDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "mailbox-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 func (b *box) refuse(name string, err error) {
