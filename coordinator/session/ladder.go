@@ -13,6 +13,7 @@ type Grace struct {
 	Terminate time.Duration // after SIGTERM
 	Kill      time.Duration // after killing every process of the session
 	Drain     time.Duration // for the terminal to run dry
+	Send      time.Duration // for the rest to reach a client that is not waited for
 }
 
 // DefaultGrace is what the coordinator uses.
@@ -21,6 +22,7 @@ var DefaultGrace = Grace{
 	Terminate: 3 * time.Second,
 	Kill:      5 * time.Second,
 	Drain:     500 * time.Millisecond,
+	Send:      5 * time.Second,
 }
 
 // rung is a step of the close ladder:

@@ -61,10 +61,6 @@ type Session struct {
 const (
 	messageQueue = 16
 	callQueue    = 16
-	// sendTimeout is how long the last message may take to a client that does
-	// not read, after its session is over in every other way and its connection
-	// is being given up.
-	sendTimeout = 5 * time.Second
 	// callTimeout bounds one signal to the sandbox.
 	callTimeout = 5 * time.Second
 )
@@ -194,7 +190,7 @@ func (s *Session) awaitWriter(ctx context.Context, hurry bool) {
 }
 
 // hurry bounds what is still to be written.
-func (s *Session) hurry() { s.cfg.Conn.SetWriteDeadline(time.Now().Add(sendTimeout)) }
+func (s *Session) hurry() { s.cfg.Conn.SetWriteDeadline(time.Now().Add(s.cfg.Grace.Send)) }
 
 // work is the worker goroutine: calls that may wait for the sandbox, in order.
 func (s *Session) work() {

@@ -43,7 +43,7 @@ func (l *Launcher) Launch(ctx context.Context, spec runtime.Spec, progress func(
 	}
 	s := &Sandbox{
 		Spec: spec, programs: l.Programs, proof: l.Proof,
-		done: make(chan struct{}), stopped: make(chan struct{}), files: map[string][]byte{},
+		changed: make(chan struct{}, 1), done: make(chan struct{}), stopped: make(chan struct{}), files: map[string][]byte{},
 	}
 	if s.programs == nil {
 		s.programs = Builtin
@@ -82,6 +82,7 @@ type Sandbox struct {
 	err     error
 	stops   int
 
+	changed chan struct{}
 	endOnce sync.Once
 	done    chan struct{}
 	stopped chan struct{} // closed by the first Stop
@@ -180,7 +181,14 @@ func (s *Sandbox) SetNetwork(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.network = reason
+	select {
+	case s.changed <- struct{}{}:
+	default: // told already
+	}
 }
+
+// Changed is signalled when Status changed.
+func (s *Sandbox) Changed() <-chan struct{} { return s.changed }
 
 // Status implements runtime.Sandbox.
 func (s *Sandbox) Status() runtime.Status {
