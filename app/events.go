@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -54,6 +55,12 @@ func (m *Model) sessionEvent(msg sessionMsg) {
 }
 
 func (m *Model) lost(p *pane, err error) {
+	var refused *wire.Refused
+	if errors.As(err, &refused) && (refused.Code == wire.CodeExec || refused.Code == wire.CodeLaunch) {
+		m.openFailed(p, err) // it never ran
+		m.redraw()
+		return
+	}
 	reason := "the connection to its coordinator ended"
 	if err != nil {
 		reason = err.Error()

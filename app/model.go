@@ -97,6 +97,7 @@ type outputState struct {
 	waiting   bool // a frameMsg is on its way
 	ageing    bool // a clockMsg for ages is on its way
 	suspended bool
+	resumed   time.Time
 	last      time.Time
 	cmds      []tea.Cmd // of the current Update
 }

@@ -41,3 +41,5 @@ type Attachment interface {
 	// Close drops the connection.
 	Close() error
 }
+
+var _ Attachment = (*client.Session)(nil)

@@ -102,7 +102,7 @@ func (m *Model) suspend() {
 // continued sets the terminal up again after a stop that gave no warning, such as
 // SIGSTOP. Our own suspension does so itself.
 func (m *Model) continued() {
-	if m.out.suspended {
+	if m.out.suspended || time.Since(m.out.resumed) < time.Second {
 		return
 	}
 	screen := m.opt.Screen
@@ -114,6 +114,6 @@ func (m *Model) continued() {
 }
 
 func (m *Model) resumed() {
-	m.out.suspended = false
+	m.out.suspended, m.out.resumed = false, time.Now()
 	m.redraw()
 }

@@ -3,9 +3,14 @@ package outer
 import (
 	"os"
 	"os/signal"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// stopTime is how long a stop may take to happen. It also runs while the process is
+// stopped, so after a real stop it has always passed.
+const stopTime = 300 * time.Millisecond
 
 // Suspend gives the terminal back, stops this process and its group as Ctrl-Z
 // would, and returns once the process continues and has the terminal again. The
@@ -18,7 +23,12 @@ func (s *Screen) Suspend() {
 	signal.Notify(continued, unix.SIGCONT)
 	signal.Reset(unix.SIGTSTP)
 	if err := unix.Kill(0, unix.SIGTSTP); err == nil {
-		<-continued
+		select {
+		case <-continued:
+		case <-time.After(stopTime):
+			// An orphaned process group, such as a terminal's first process,
+			// cannot be stopped: nothing could continue it.
+		}
 	}
 	signal.Stop(continued)
 	_ = s.terminal.Enter(s.features)
