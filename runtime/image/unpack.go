@@ -114,7 +114,7 @@ func noRoom(o Options, detail string) error {
 		Kind:    fault.Image,
 		Message: fmt.Sprintf("not enough free space for an image in %q", o.StorageRoot),
 		Err:     errors.New(detail),
-		Fix:     "free space on that file system, or set root in [storage] to a directory on a larger one",
+		Fix:     "free space on that file system, or set data_root in [storage] to a directory on a larger one",
 	}
 }
 

@@ -220,4 +220,7 @@ func normalise(hdr *tar.Header) {
 	}
 	hdr.Devmajor, hdr.Devminor = 0, 0
 	hdr.Uname, hdr.Gname = "", ""
+	if hdr.Typeflag != tar.TypeLink && hdr.Typeflag != tar.TypeSymlink {
+		hdr.Linkname = ""
+	}
 }
