@@ -16,7 +16,7 @@ var only = []struct {
 	users  []string
 	wanted string
 }{
-	{"os/exec", []string{"internal/proc", "internal/build"}, "internal/proc"},
+	{"os/exec", []string{"internal/proc", "internal/build", "internal/e2e", "internal/bench"}, "internal/proc"},
 	{"github.com/hinshun/vt10x", []string{"internal/term"}, "internal/term"},
 	{"charm.land/bubbletea/v2", []string{"app", "views", "themes", "cmd"}, "app"},
 	{"runtime/gvisor", []string{"runtime/supervisor", "runtime/host", "cmd"}, "runtime/supervisor"},
