@@ -78,7 +78,12 @@ func (s Spec) descriptors() (fds []uintptr, release func(), err error) {
 	var null *os.File
 	for i := range n {
 		if i < len(s.Files) && s.Files[i] != nil {
-			fds = append(fds, s.Files[i].Fd())
+			fd := s.Files[i].Fd()
+			// Fd does this only for files the Go runtime made non-blocking itself.
+			if err := unix.SetNonblock(int(fd), false); err != nil {
+				return nil, nil, fmt.Errorf("make the child's descriptor %d blocking: %w", i, err)
+			}
+			fds = append(fds, fd)
 			continue
 		}
 		if null == nil {
