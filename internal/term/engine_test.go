@@ -129,6 +129,8 @@ func TestWidth(t *testing.T) {
 		{"accent with nothing before", "\u0301x", []string{"x     ", "      "}},
 		{"emoji with selector", "\u26a0\ufe0fx", []string{"\u26a0\ufe0fx   ", "      "}},
 		{"selector at the edge", "abcde\u26a0\ufe0fx", []string{"abcde\u26a0", "x     "}},
+		{"emoji whose second cell the program uses", "\u26a0\ufe0f\x1b[2Gx", []string{"\u26a0x    ", "      "}},
+		{"skin tone alone", "✍\x1b[3G🏽x", []string{"✍ 🏽x ", "      "}},
 		{"family", "👨\u200d👩\u200d👧x", []string{"👨\u200d👩\u200d👧x   ", "      "}},
 		{"skin tone", "✍🏽x", []string{"✍🏽x   ", "      "}},
 		{"flag of exactly the width", "abcd🇩🇪", []string{"abcd🇩🇪", "      "}},

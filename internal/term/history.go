@@ -86,14 +86,20 @@ func (e *engine) encodeLine(row []glyph) line {
 	}
 	var runs []run
 	text := e.scratch[:0]
-	for _, g := range row {
-		text = e.text.appendCell(text, g.r)
-		st := e.text.styles.list[g.style]
-		if n := len(runs); n > 0 && runs[n-1].style == st {
-			runs[n-1].cells++
-		} else {
-			runs = append(runs, run{1, st})
+	for len(row) > 0 {
+		n := 1
+		for n < len(row) && row[n].style == row[0].style {
+			n++
 		}
+		runs = append(runs, run{int32(n), e.text.styles.list[row[0].style]})
+		for _, g := range row[:n] {
+			if g.r < utf8.RuneSelf {
+				text = append(text, byte(g.r))
+			} else {
+				text = e.text.appendCell(text, g.r)
+			}
+		}
+		row = row[n:]
 	}
 	e.scratch = text
 	if len(runs) == 1 && runs[0].style == (frame.Style{}) {
@@ -143,7 +149,7 @@ func (l line) cells(t *texts) []frame.Cell {
 	}
 	for i := range out {
 		if out[i].Width == 2 && (i+1 == len(out) || out[i+1].Width != 0) {
-			out[i].Text, out[i].Width = " ", 1 // its right half was written over
+			out[i].Text, out[i].Width = t.halved(out[i].Text), 1
 		}
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"lazaret.dev/lazaret/internal/frame"
 )
@@ -80,8 +81,8 @@ func (e *engine) scrolledBack(offset int) *frame.Grid {
 	return g
 }
 
-// drawRow draws a row of the screen at gy. Half of a wide glyph whose other half was
-// written over is drawn as a blank.
+// drawRow draws a row of the screen at gy. What is left of a
+// wide glyph whose other half was written over is drawn as a blank.
 func (e *engine) drawRow(g *frame.Grid, gy, y int) {
 	e.rowCells = e.on.core.row(y, e.rowCells[:0])
 	out := g.Cells[gy*g.W : (gy+1)*g.W]
@@ -98,7 +99,7 @@ func (e *engine) drawRow(g *frame.Grid, gy, y int) {
 		default:
 			c.Text, c.Width = e.glyphText(gl.r)
 			if c.Width == 2 && (x+1 >= len(out) || e.rowCells[x+1].r != rightHalf) {
-				c.Text, c.Width = " ", 1
+				c.Text, c.Width = e.text.halved(c.Text), 1
 			}
 		}
 		wide = c.Width == 2
@@ -107,6 +108,17 @@ func (e *engine) drawRow(g *frame.Grid, gy, y int) {
 		}
 		out[x] = c
 	}
+}
+
+// halved returns what is left of a wide glyph whose right half was written over: a
+// blank, except where a selector or skin tone made it wide. Programs that count such
+// a character as one cell write the next one there, and must not lose this one.
+func (t *texts) halved(text string) string {
+	r, n := utf8.DecodeRuneInString(text)
+	if n < len(text) && t.widths.of(r) == 1 {
+		return t.strings.get(r)
+	}
+	return " "
 }
 
 // glyphText returns what to draw for a character of the screen, and its width.

@@ -37,6 +37,9 @@ func (t *widths) of(r rune) int {
 	if r < 0x300 {
 		return 1
 	}
+	if skinTone(r) {
+		return 2 // alone it is a swatch
+	}
 	if r == unicode.ReplacementChar || r == 0x2e3a || r == 0x2e3b {
 		return 1 // the long dashes overhang, as in every terminal
 	}
