@@ -8,7 +8,7 @@
 //	    domain.lock     held by the coordinator for its life
 //	    endpoint        socket of the live coordinator; only its owner writes or removes it
 //	    installed       digest of the install text that is in the State Anchor
-//	    anchors/<path>/ upper and work directory of each State Anchor
+//	    anchors/<path>/ upper and work directory of each State Anchor, '/' as %2F
 //	    gen/<id>/       a live generation's own files
 //	    log/            coordinator.log, install.log
 //

@@ -53,10 +53,9 @@ func Open(p plan.Plan) (string, error) {
 		}
 	}
 	for _, a := range p.Spec.Anchors {
-		for _, dir := range []string{a.Upper, a.Work} {
-			if err := makeAnchor(root, dir); err != nil {
-				return "", unavailable(p, err)
-			}
+		// The runtime makes the two directories themselves, like what they cover.
+		if err := makePrivate(filepath.Dir(a.Upper)); err != nil {
+			return "", unavailable(p, err)
 		}
 	}
 	if err := verify(root, p); err != nil {
@@ -90,26 +89,6 @@ func makePrivate(dir string) error {
 		return fmt.Errorf("%q can be written by others (mode %04o)", dir, info.Mode().Perm())
 	}
 	return nil
-}
-
-// makeAnchor makes the directories of a State Anchor. The upper one is the root
-// of what the guest sees there, so it is 0755 like any system directory; the
-// Domain Root above it is closed.
-func makeAnchor(root, dir string) error {
-	if rel, err := filepath.Rel(filepath.Join(root, "anchors"), dir); err != nil || !filepath.IsLocal(rel) {
-		return nil // a caller that keeps its anchors elsewhere makes them itself
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return err
-	}
-	err := os.Mkdir(dir, 0o755)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return os.Chmod(dir, 0o755) // whatever the umask
 }
 
 // verify compares the recorded identity with p's, and records it in a new root.
