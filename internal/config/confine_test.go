@@ -53,10 +53,10 @@ func TestVolumesThatAreRefused(t *testing.T) {
 		"above storage root":   {func(w *world) string { w.mkdir(w.home + "/.local/share/x"); return "~/.local/share" }, "Storage Root"},
 		"profile_dir itself":   {func(w *world) string { w.mkdir(w.home + "/.local/share/lazaret/work"); return "{profile_dir}" }, "{profile_dir}"},
 		"the login":            {func(w *world) string { return w.write(w.home+"/.local/share/lazaret/work/credential", "x") }, "Storage Root"},
-		"another profile's dir": {func(w *world) string { w.mkdir(w.home + "/.local/share/lazaret/other/x"); return "~/.local/share/lazaret/other/x" }, "Storage Root"},
+		"another profile's dir": {func(w *world) string {
 			w.mkdir(w.home + "/.local/share/lazaret/other/x")
-			return "{profile_dir}x/../other"
-		}, ""},
+			return "~/.local/share/lazaret/other/x"
+		}, "Storage Root"},
 		"proc":                  {func(*world) string { return "/proc" }, "kernel"},
 		"dev":                   {func(*world) string { return "/dev/shm" }, "devices"},
 		"runtime directories":   {func(*world) string { return "/run" }, "runtime directories"},

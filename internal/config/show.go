@@ -151,3 +151,14 @@ func entryValues(c *Config) map[string]string {
 	}
 	return out
 }
+
+// String says where a value comes from, in a few words.
+func (o Origin) String() string {
+	switch {
+	case o.File == "":
+		return string(o.Layer)
+	case o.Line == 0:
+		return printable(o.File)
+	}
+	return printable(o.File) + ":" + strconv.Itoa(o.Line)
+}
