@@ -1,11 +1,12 @@
 // Command lazaret-escalate is the one binary of Lazaret inside the sandbox: the
 // client that asks the host, the guest init, and the session wrapper. It is static
-// and small; cmd/lazaret-escalate/imports_test.go holds what it may link.
+// and small; imports_test.go holds what it may link.
 package main
 
 import (
 	"os"
 
+	"lazaret.dev/lazaret/escalate/client"
 	"lazaret.dev/lazaret/runtime/guest"
 	"lazaret.dev/lazaret/runtime/guest/control"
 )
@@ -19,5 +20,5 @@ func main() {
 			os.Exit(guest.SessionMain(os.Args[2:]))
 		}
 	}
-	os.Exit(2)
+	os.Exit(client.Main(os.Args))
 }

@@ -4,80 +4,91 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// The guest's cgroups. gVisor charges only the cgroup a task is in, never its
-// parents, so one bound for all sessions needs one pids cgroup for all of them, and
-// a session's membership lies in another hierarchy:
+// The guest's cgroups, one set for each session:
 //
-//	pids/lazaret           every session's processes; pids.max is the limit
-//	pids/lazaret-ending    pids.max 0: where processes being killed cannot fork
-//	cpuacct/lazaret-<id>   one session's processes
+//	pids/lazaret-<id>      its processes; pids.max is the limit, and 0 while it ends
+//	cpuacct/lazaret-<id>   the same, for accounting
 //	memory/lazaret-<id>    the same, for accounting
-const (
-	limitGroup  = "pids/lazaret"
-	endingGroup = "pids/lazaret-ending"
-)
+//	devices/lazaret-<id>   the session's wrapper alone: found by one read, where a
+//	                       search of /proc takes seconds beside a fork bomb
+//
+// gVisor charges only the cgroup a task is in, never its parents, so there can be no
+// bound over all sessions; each has its own, and a fork bomb in one leaves the
+// others room.
+const groupPrefix = "lazaret-"
+
+func pidsGroup(id string) string { return "pids/" + groupPrefix + id }
 
 func sessionGroups(id string) []string {
-	return []string{"cpuacct/lazaret-" + id, "memory/lazaret-" + id}
+	return []string{pidsGroup(id), "cpuacct/" + groupPrefix + id, "memory/" + groupPrefix + id}
 }
 
-// prepareCgroups makes the shared cgroups and reports whether the limit holds.
-func (r roots) prepareCgroups(limit uint32) error {
-	for _, group := range []string{limitGroup, endingGroup} {
-		if err := os.Mkdir(filepath.Join(r.cgroup, group), 0o755); err != nil && !os.IsExist(err) {
-			return fmt.Errorf("make guest cgroup %q: %w", group, err)
-		}
-	}
-	if err := r.writeGroup(endingGroup, "pids.max", "0"); err != nil {
+func wrapperGroup(id string) string { return "devices/" + groupPrefix + id }
+
+// hasCgroups says whether this guest has them.
+func (r roots) hasCgroups() bool {
+	_, err := os.Stat(filepath.Join(r.cgroup, "pids", "cgroup.procs"))
+	return err == nil
+}
+
+// markWrapper moves the calling process, the session's wrapper, into its cgroup.
+func (r roots) markWrapper(id string) error {
+	if err := r.makeGroup(wrapperGroup(id)); err != nil {
 		return err
 	}
-	if limit == 0 {
-		return r.writeGroup(limitGroup, "pids.max", "max")
-	}
-	return r.writeGroup(limitGroup, "pids.max", strconv.FormatUint(uint64(limit), 10))
-}
-
-// hasCgroups says whether the init could make the shared cgroups.
-func (r roots) hasCgroups() bool {
-	_, err := os.Stat(filepath.Join(r.cgroup, limitGroup))
-	return err == nil
+	return r.writeGroup(wrapperGroup(id), "cgroup.procs", "0")
 }
 
 // enterSession moves the calling thread, and so what it forks, into the session's
 // cgroups, and returns the way back. Only the thread moves: were the wrapper itself
 // bounded by pids.max, a full cgroup would keep its Go runtime from making a thread,
 // which is fatal. The caller has locked its thread.
-func (r roots) enterSession(id string) (leave func(), err error) {
-	var entered []string
+func (r roots) enterSession(id string, limit uint32) (leave func(), err error) {
 	leave = func() {
-		for _, group := range entered {
-			// The hierarchy's own root always takes a task back.
-			_ = r.writeGroup(strings.SplitN(group, "/", 2)[0], "tasks", "0")
+		// The hierarchy's own root always takes a task back.
+		for _, group := range []string{"pids", "cpuacct", "memory", wrapperGroup(id)} {
+			_ = r.writeGroup(group, "tasks", "0")
 		}
 	}
-	for _, group := range append(sessionGroups(id), limitGroup) {
-		if group != limitGroup {
-			if err := os.Mkdir(filepath.Join(r.cgroup, group), 0o755); err != nil && !os.IsExist(err) {
-				leave()
-				return nil, fmt.Errorf("make guest cgroup %q: %w", group, err)
-			}
+	for _, group := range sessionGroups(id) {
+		if err := r.makeGroup(group); err != nil {
+			return nil, err
 		}
+	}
+	if limit != 0 {
+		if err := r.limitForks(id, limit); err != nil {
+			return nil, err
+		}
+	}
+	for _, group := range append(sessionGroups(id), "devices") {
 		if err := r.writeGroup(group, "tasks", "0"); err != nil {
 			leave()
 			return nil, err
 		}
-		entered = append(entered, group)
 	}
 	return leave, nil
 }
 
-// members returns the processes in the session's cgroup, none where it has none.
-func (r roots) members(id string) []int {
-	b, err := os.ReadFile(filepath.Join(r.cgroup, sessionGroups(id)[0], "cgroup.procs"))
+// limitForks bounds the session's tasks, threads included; 0 keeps it from making any.
+func (r roots) limitForks(id string, limit uint32) error {
+	return r.writeGroup(pidsGroup(id), "pids.max", strconv.FormatUint(uint64(limit), 10))
+}
+
+func (r roots) makeGroup(group string) error {
+	if err := os.Mkdir(filepath.Join(r.cgroup, group), 0o755); err != nil && !os.IsExist(err) {
+		return fmt.Errorf("make guest cgroup %q: %w", group, err)
+	}
+	return nil
+}
+
+// members returns the processes in one cgroup, none where it does not exist.
+func (r roots) members(group string) []int {
+	b, err := os.ReadFile(filepath.Join(r.cgroup, group, "cgroup.procs"))
 	if err != nil {
 		return nil
 	}
@@ -90,28 +101,26 @@ func (r roots) members(id string) []int {
 	return pids
 }
 
-// stopForking moves a process to where it cannot fork. It is a help, not a need.
-func (r roots) stopForking(pid int) {
-	_ = r.writeGroup(endingGroup, "cgroup.procs", strconv.Itoa(pid))
-}
-
-// dropSession removes the session's empty cgroups.
+// dropSession removes the session's empty cgroups. The wrapper calls it last, and
+// leaves its own first.
 func (r roots) dropSession(id string) {
-	for _, group := range sessionGroups(id) {
+	if slices.Contains(r.members(wrapperGroup(id)), os.Getpid()) {
+		_ = r.writeGroup("devices", "cgroup.procs", "0")
+	}
+	for _, group := range append(sessionGroups(id), wrapperGroup(id)) {
 		_ = os.Remove(filepath.Join(r.cgroup, group))
 	}
 }
 
 // sessions returns the ids of the sessions that have a cgroup.
 func (r roots) sessions() []string {
-	const prefix = "lazaret-"
-	entries, err := os.ReadDir(filepath.Join(r.cgroup, "cpuacct"))
+	entries, err := os.ReadDir(filepath.Join(r.cgroup, "pids"))
 	if err != nil {
 		return nil
 	}
 	var ids []string
 	for _, entry := range entries {
-		if id, ok := strings.CutPrefix(entry.Name(), prefix); ok && entry.IsDir() {
+		if id, ok := strings.CutPrefix(entry.Name(), groupPrefix); ok && entry.IsDir() {
 			ids = append(ids, id)
 		}
 	}

@@ -31,8 +31,7 @@ func InitMain(args []string) int {
 
 // initProcess is the guest init.
 type initProcess struct {
-	roots   roots
-	limited bool // the bound on processes is in force
+	roots roots
 
 	mu  sync.Mutex // protects out
 	out io.Writer
@@ -44,13 +43,6 @@ func (i *initProcess) run(options control.Init, in io.Reader) int {
 	defer stop()
 	if err := limitOpenFiles(options.OpenFiles); err != nil {
 		fmt.Fprintf(os.Stderr, "lazaret guest init: %v\n", err)
-	}
-	if err := i.roots.prepareCgroups(options.Processes); err != nil {
-		// Not fatal: sessions then fall back to RLIMIT_NPROC and to ancestry, and
-		// the statistics say so.
-		fmt.Fprintf(os.Stderr, "lazaret guest init: %v\n", err)
-	} else {
-		i.limited = options.Processes > 0
 	}
 	if err := i.reply(control.Reply{Count: control.Version}); err != nil {
 		fmt.Fprintf(os.Stderr, "lazaret guest init: %v\n", err)

@@ -55,6 +55,12 @@ func (w *wrapper) run() int {
 	}
 	signals := make(chan os.Signal, 64) // more signals in flight than that are merged or lost, as in any process
 	signal.Notify(signals, caught()...)
+	if w.roots.hasCgroups() {
+		if err := w.roots.markWrapper(string(w.session.ID)); err != nil {
+			fmt.Fprintf(os.Stderr, "lazaret guest session: %v\n", err)
+			return statusCannotRun
+		}
+	}
 	_, err := unix.IoctlGetInt(0, unix.TIOCGPGRP)
 	w.terminal = err == nil
 	if status := w.start(); status != 0 {
@@ -179,7 +185,7 @@ func (w *wrapper) fork(path string) (int, error) {
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()
 	if w.roots.hasCgroups() {
-		leave, err := w.roots.enterSession(string(w.session.ID))
+		leave, err := w.roots.enterSession(string(w.session.ID), w.session.Processes)
 		if err != nil {
 			return 0, err
 		}
@@ -212,6 +218,6 @@ func (w *wrapper) endLeftovers() {
 	for deadline := time.Now().Add(leftoverTime); len(left) > 0 && time.Now().Before(deadline); left = members() {
 		time.Sleep(2 * time.Millisecond)
 	}
-	w.roots.sweep(members)
+	w.roots.sweepSession(id, self, w.reap)
 	w.reap()
 }

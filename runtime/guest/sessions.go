@@ -29,6 +29,18 @@ const (
 
 // wrapperOf finds the session's wrapper, 0 when there is none.
 func (r roots) wrapperOf(id string) int {
+	if !r.hasCgroups() {
+		return r.searchWrapper(id)
+	}
+	if pids := r.members(wrapperGroup(id)); len(pids) > 0 {
+		return pids[0]
+	}
+	return 0
+}
+
+// searchWrapper finds the wrapper by its command line, which any guest process can
+// wear; the wrapper's file at least it must share.
+func (r roots) searchWrapper(id string) int {
 	self, err := os.Readlink(filepath.Join(r.proc, "self", "exe"))
 	if err != nil {
 		return 0
@@ -68,18 +80,15 @@ func (i *initProcess) endSession(name string) control.Reply {
 		return control.Reply{Code: control.CodeInvalid, Message: "malformed session id"}
 	}
 	wrapper := i.roots.wrapperOf(string(id))
-	members := func() []int { return i.roots.sessionMembers(string(id), wrapper) }
-	if wrapper == 0 && len(members()) == 0 {
-		i.roots.dropSession(string(id))
-		return control.Reply{Code: control.CodeNotFound}
-	}
-	reached := i.roots.sweep(members)
+	reached := i.roots.sweepSession(string(id), wrapper, func() {})
 	if wrapper != 0 {
 		i.endWrapper(string(id), wrapper)
-		reached++
+		reached += 1 + i.roots.sweepSession(string(id), 0, func() {})
 	}
-	reached += i.roots.sweep(members)
 	i.roots.dropSession(string(id))
+	if reached == 0 {
+		return control.Reply{Code: control.CodeNotFound}
+	}
 	return control.Reply{Count: uint32(reached)}
 }
 
@@ -118,11 +127,13 @@ func (i *initProcess) stats() control.Stats {
 	stats := control.Stats{
 		MemoryBytes:  i.roots.reading("memory", "memory.usage_in_bytes"),
 		CPUMicros:    i.roots.reading("cpuacct", "cpuacct.usage") / 1000,
-		ProcessLimit: i.limited,
+		ProcessLimit: i.roots.hasCgroups(),
 	}
-	table := i.roots.table()
-	for _, p := range table {
-		if !p.dead {
+	// Names only: opening every process is slow when there are many, which is when
+	// someone asks.
+	entries, _ := os.ReadDir(i.roots.proc)
+	for _, entry := range entries {
+		if _, err := strconv.Atoi(entry.Name()); err == nil {
 			stats.Processes++
 		}
 	}
@@ -134,9 +145,9 @@ func (i *initProcess) stats() control.Stats {
 		groups := sessionGroups(id)
 		stats.Sessions = append(stats.Sessions, control.SessionStats{
 			Session:     id,
-			Processes:   uint32(len(i.roots.members(id))),
-			CPUMicros:   i.roots.reading(groups[0], "cpuacct.usage") / 1000,
-			MemoryBytes: i.roots.reading(groups[1], "memory.usage_in_bytes"),
+			Processes:   uint32(len(i.roots.members(groups[0]))),
+			CPUMicros:   i.roots.reading(groups[1], "cpuacct.usage") / 1000,
+			MemoryBytes: i.roots.reading(groups[2], "memory.usage_in_bytes"),
 		})
 	}
 	return stats

@@ -7,40 +7,32 @@ import (
 )
 
 const (
-	sweepTime  = 5 * time.Second
-	firstPause = 500 * time.Microsecond
-	longPause  = 10 * time.Millisecond
+	firstSweepTime = 2 * time.Second
+	sweepTime      = 10 * time.Second
+	firstPause     = 500 * time.Microsecond
+	longPause      = 10 * time.Millisecond
 )
+
+// many is how many processes of one session make it look like a fork bomb.
+const many = 8
 
 // sweep kills what members returns until two readings in a row find nobody, and
 // returns how many processes it reached. members must not return the session's
 // wrapper: killing that inside the loop sends the rest to PID 1, out of reach of
 // the search.
-func (r roots) sweep(members func() []int) (reached int) {
+func sweep(atMost time.Duration, members func() []int) (reached int) {
 	seen := map[int]bool{}
 	pause, empty := firstPause, 0
-	for deadline := time.Now().Add(sweepTime); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(atMost); empty < 2 && time.Now().Before(deadline); {
 		pids := members()
 		if len(pids) == 0 {
-			if empty++; empty == 2 {
-				break
-			}
+			empty++
 		} else {
 			empty = 0
 		}
 		for _, pid := range pids {
-			if seen[pid] {
-				// It lives through a SIGKILL or took over a number, so others fork
-				// faster than they die: take that away first.
-				r.stopForking(pid)
-			}
 			seen[pid] = true
 			_ = unix.Kill(pid, unix.SIGKILL)
-		}
-		if len(pids) > 8 {
-			for _, pid := range members() {
-				r.stopForking(pid)
-			}
 		}
 		time.Sleep(pause)
 		pause = min(2*pause, longPause)
@@ -48,8 +40,21 @@ func (r roots) sweep(members func() []int) (reached int) {
 	return len(seen)
 }
 
+// sweepSession kills everything of a session but its wrapper (0 when that is gone).
+// It takes forking away first: every fork holds a lock of the sentry's that every
+// other call waits for, and a bomb would outrun the loop. Then the cgroup: reading
+// it is cheap, but it lists zombies too, so only the process table can tell that it
+// is over. reap is called before each look.
+func (r roots) sweepSession(id string, wrapper int, reap func()) (reached int) {
+	_ = r.limitForks(id, 0) // best effort: without cgroups the loop must do alone
+	if len(r.members(pidsGroup(id))) > many {
+		reached = sweep(firstSweepTime, func() []int { reap(); return r.members(pidsGroup(id)) })
+	}
+	return reached + sweep(sweepTime, func() []int { reap(); return r.sessionMembers(id, wrapper) })
+}
+
 // sessionMembers returns the live processes of a session, wrapper excluded: what
-// descends from the wrapper (0 when it is gone) and what is in the session's cgroup.
+// descends from the wrapper and what is in the session's cgroup.
 func (r roots) sessionMembers(id string, wrapper int) []int {
 	table := r.table()
 	seen := map[int]bool{0: true, 1: true, wrapper: true}
@@ -65,6 +70,6 @@ func (r roots) sessionMembers(id string, wrapper int) []int {
 	if wrapper > 1 {
 		add(descendants(table, wrapper))
 	}
-	add(r.members(id))
+	add(r.members(pidsGroup(id)))
 	return live
 }

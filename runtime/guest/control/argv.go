@@ -23,7 +23,6 @@ var ErrArguments = errors.New("malformed guest arguments")
 
 // Init is what the guest init is started with.
 type Init struct {
-	Processes uint32 // bound on tasks of all sessions together; 0 is none
 	OpenFiles uint64 // RLIMIT_NOFILE of the init; 0 leaves it
 }
 
@@ -31,26 +30,20 @@ type Init struct {
 func (o Init) Argv() []string {
 	return []string{
 		GuestBinary, ModeInit,
-		"--processes=" + strconv.FormatUint(uint64(o.Processes), 10),
 		"--open-files=" + strconv.FormatUint(o.OpenFiles, 10),
 	}
 }
 
 // ParseInit is the inverse of Argv, without the binary and the mode.
 func ParseInit(args []string) (o Init, err error) {
-	values, rest, err := flags(args, "--processes=", "--open-files=")
+	values, rest, err := flags(args, "--open-files=")
 	if err != nil {
 		return o, err
 	}
 	if len(rest) != 0 {
 		return o, fmt.Errorf("%w: %q is left over", ErrArguments, rest)
 	}
-	processes, err := number(values[0], 32)
-	if err != nil {
-		return o, err
-	}
-	o.Processes = uint32(processes)
-	o.OpenFiles, err = number(values[1], 64)
+	o.OpenFiles, err = number(values[0], 64)
 	return o, err
 }
 
@@ -61,8 +54,8 @@ type Session struct {
 	ID        domain.SessionID
 	UID, GID  uint32
 	Dir       string // "" keeps the directory the wrapper was started in
-	Processes uint32 // used only where the guest has no cgroup: RLIMIT_NPROC
-	OpenFiles uint64
+	Processes uint32 // bound on the session's tasks, threads included; 0 is none
+	OpenFiles uint64 // RLIMIT_NOFILE; 0 leaves it
 	Command   []string
 }
 

@@ -75,11 +75,12 @@ type Reply struct {
 
 // Stats is what the guest says of itself: hostile numbers, for display only.
 type Stats struct {
-	Processes   uint32         `cbor:"1,keyasint"`
+	Processes   uint32         `cbor:"1,keyasint"` // zombies and the init included
 	MemoryBytes uint64         `cbor:"2,keyasint"`
 	CPUMicros   uint64         `cbor:"3,keyasint"` // since the sandbox began
 	Sessions    []SessionStats `cbor:"4,keyasint,omitempty"`
-	// ProcessLimit says whether the limit on processes is in force.
+	// ProcessLimit says whether sessions have cgroups, which bound their tasks;
+	// without, only RLIMIT_NPROC does.
 	ProcessLimit bool `cbor:"5,keyasint"`
 }
 
