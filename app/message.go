@@ -15,8 +15,6 @@ type (
 	SizeMsg struct{ W, H int }
 	// ResumedMsg says that the dashboard is in the foreground again.
 	ResumedMsg struct{}
-	// SuspendMsg asks to stop the dashboard as Ctrl-Z does.
-	SuspendMsg struct{}
 	// HangupMsg asks to leave at once, without questions.
 	HangupMsg struct{}
 

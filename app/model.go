@@ -56,6 +56,7 @@ type Screen interface {
 type Model struct {
 	opt    Options
 	keys   keymap
+	kinds  []views.ProfileInfo // the profiles, as they were at the start
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -119,6 +120,7 @@ func New(opt Options) *Model {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &Model{
 		opt: opt, keys: newKeymap(opt.Keys), ctx: ctx, cancel: cancel,
+		kinds: opt.Sessions.Profiles(),
 		panes: map[views.PaneID]*pane{}, domains: map[domain.ID]wire.Status{},
 	}
 	m.in.parser = input.NewParser(0)

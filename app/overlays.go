@@ -51,7 +51,7 @@ func (m *Model) openView(name views.ViewName) {
 		m.push(v)
 		v.Select(m.focus)
 	case views.ViewStart:
-		m.push(start.New(m.keys[tableStart], m.opt.Sessions.Profiles()))
+		m.push(start.New(m.keys[tableStart], m.kinds))
 	case views.ViewInbox:
 		m.push(inbox.New(m.keys[tableInbox]))
 	case views.ViewStatus:

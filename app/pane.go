@@ -307,7 +307,7 @@ func (m *Model) info(p *pane) views.PaneInfo {
 }
 
 func (m *Model) commandOf(profile string) string {
-	for _, p := range m.opt.Sessions.Profiles() {
+	for _, p := range m.kinds {
 		if p.Name == profile {
 			return term.Sanitize(p.Command)
 		}

@@ -87,7 +87,8 @@ type watcher struct {
 
 func watchSignals(program *tea.Program, screen *outer.Screen, rescue func()) *watcher {
 	w := &watcher{ch: make(chan os.Signal, 8), done: make(chan struct{}), stopped: make(chan struct{})}
-	signal.Notify(w.ch, unix.SIGWINCH, unix.SIGHUP, unix.SIGTERM, unix.SIGINT, unix.SIGTSTP, unix.SIGCONT)
+	// SIGTSTP is not here: once Go has handled it, it can no longer stop us.
+	signal.Notify(w.ch, unix.SIGWINCH, unix.SIGHUP, unix.SIGTERM, unix.SIGINT, unix.SIGCONT)
 	go func() {
 		defer rescue()
 		defer close(w.stopped)
@@ -121,12 +122,9 @@ func (w *watcher) handle(s os.Signal, program *tea.Program, screen *outer.Screen
 		if cols, rows, err := screen.Size(); err == nil {
 			program.Send(SizeMsg{W: cols, H: rows})
 		}
-	case unix.SIGTSTP:
-		program.Send(SuspendMsg{})
 	case unix.SIGCONT:
 		// Suspend hears this one too; setting the modes twice does no harm, and
 		// the size may have changed while we were stopped.
-		signal.Notify(w.ch, unix.SIGTSTP)
 		if cols, rows, err := screen.Size(); err == nil {
 			program.Send(SizeMsg{W: cols, H: rows})
 		}

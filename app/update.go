@@ -41,8 +41,6 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.out.waiting = false
 	case clockMsg:
 		m.clock()
-	case SuspendMsg:
-		m.suspend()
 	case ResumedMsg:
 		m.resumed()
 	case continuedMsg:

@@ -21,7 +21,6 @@ func (s *Screen) Suspend() {
 	_ = s.terminal.Restore()
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, unix.SIGCONT)
-	signal.Reset(unix.SIGTSTP)
 	if err := unix.Kill(0, unix.SIGTSTP); err == nil {
 		select {
 		case <-continued:
