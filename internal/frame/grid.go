@@ -34,8 +34,19 @@ type Grid struct {
 func NewGrid(w, h int) *Grid {
 	g := &Grid{W: max(0, w), H: max(0, h)}
 	g.Cells = make([]Cell, g.W*g.H)
-	g.Fill(Rect{0, 0, g.W, g.H}, Style{})
+	repeat(g.Cells, Blank(Style{}))
 	return g
+}
+
+// repeat sets every cell to c, at the speed of copying.
+func repeat(cells []Cell, c Cell) {
+	if len(cells) == 0 {
+		return
+	}
+	cells[0] = c
+	for n := 1; n < len(cells); n *= 2 {
+		copy(cells[n:], cells[:n])
+	}
 }
 
 // At returns the cell at x, y; outside the grid it is a default blank.
@@ -48,10 +59,15 @@ func (g *Grid) At(x, y int) Cell {
 
 // Fill blanks the area in the given style.
 func (g *Grid) Fill(r Rect, s Style) {
+	from, to := max(0, r.X), min(g.W, r.X+r.W)
+	if from >= to {
+		return
+	}
 	for y := max(0, r.Y); y < min(g.H, r.Y+r.H); y++ {
-		for x := max(0, r.X); x < min(g.W, r.X+r.W); x++ {
-			g.put(x, y, Blank(s))
-		}
+		// Only at the ends can a wide glyph be cut in two.
+		g.put(from, y, Blank(s))
+		g.put(to-1, y, Blank(s))
+		repeat(g.Cells[y*g.W+from:y*g.W+to], Blank(s))
 	}
 }
 
@@ -108,10 +124,30 @@ func (g *Grid) Text(x, y, width int, s string, st Style) int {
 // Draw copies the area src of other to x, y.
 func (g *Grid) Draw(x, y int, other *Grid, src Rect) {
 	for dy := range src.H {
+		if g.drawRow(x, y+dy, other, Rect{src.X, src.Y + dy, src.W, 1}) {
+			continue
+		}
 		for dx := range src.W {
 			g.Set(x+dx, y+dy, other.At(src.X+dx, src.Y+dy))
 		}
 	}
+}
+
+// drawRow copies one row at once, and reports whether it could: the row lies
+// within both grids and cuts no wide glyph at its ends.
+func (g *Grid) drawRow(x, y int, other *Grid, src Rect) bool {
+	if src.W <= 0 || x < 0 || y < 0 || y >= g.H || x+src.W > g.W ||
+		src.X < 0 || src.Y < 0 || src.Y >= other.H || src.X+src.W > other.W {
+		return false
+	}
+	from := other.Cells[src.Y*other.W+src.X:][:src.W]
+	to := g.Cells[y*g.W+x:][:src.W]
+	last := len(from) - 1
+	if from[0].Width == 0 || from[last].Width == 2 || to[0].Width == 0 || to[last].Width == 2 {
+		return false
+	}
+	copy(to, from)
+	return true
 }
 
 // String returns the grid as text, lines without trailing blanks: for tests.

@@ -92,7 +92,7 @@ func writeEscape(b *strings.Builder, s string, lines bool) int {
 		b.WriteString(`\r`)
 	case r == '\t':
 		b.WriteString(`\t`)
-	case r < 0x100:
+	case r < 0xa0:
 		writeHex(b, byte(r))
 	default:
 		b.WriteString(`\u{`)
