@@ -1,8 +1,13 @@
 package image
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
 	"fmt"
+	"io"
+
+	"lazaret.dev/lazaret/runtime/image/vet"
 )
 
 // LooseWorkerMode is a worker whose protections a test may turn off one by one.
@@ -26,7 +31,7 @@ func WithSwitches(o Options) Options {
 	return o
 }
 
-// WithLimits names the fields tests change most.
+// Small pure parts.
 var (
 	ParseStatus  = parseStatus
 	Printable    = printable
@@ -67,4 +72,30 @@ func Learn(suite, text string, deb822 bool) []string {
 	b := base{suite: suite, archive: mirror, updates: mirrorUpdates}
 	b.learn(text, deb822)
 	return b.lines()
+}
+
+// Locate resolves name in the tree root as the worker does.
+func Locate(root, name string) (string, error) { return newPlacer(root).locate(name) }
+
+// ReadLayer reads a stored layer to its end as the worker does and returns the
+// archive in it with both digests.
+func ReadLayer(stored io.Reader, limits vet.Limits) (plain []byte, digest, diffID string, err error) {
+	var image int64
+	s, err := openLayer(stored, limits, &image)
+	if err != nil {
+		return nil, "", "", err
+	}
+	defer s.close()
+	var buf bytes.Buffer
+	for archive := tar.NewReader(io.TeeReader(s, &buf)); ; {
+		if _, err := archive.Next(); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, "", "", err
+		}
+	}
+	if err := s.finish(); err != nil {
+		return nil, "", "", err
+	}
+	return buf.Bytes(), hashOf(s.stored.sum).String(), hashOf(s.sum).String(), nil
 }

@@ -75,53 +75,66 @@ func (p *placer) target(hdr *tar.Header) (string, error) {
 	return path, nil
 }
 
-// resolve follows the directory dir, link by link. Components that do not exist
-// yet are fine unless a link led to them.
+// step is one component still to be walked. One that a link's target brought in
+// must exist.
+type step struct {
+	part string
+	link bool
+}
+
+func steps(path string, link bool) []step {
+	var out []step
+	for part := range strings.SplitSeq(path, "/") {
+		if part != "" && part != "." {
+			out = append(out, step{part, link})
+		}
+	}
+	return out
+}
+
+// resolve follows the directory dir of the entry name, link by link. Components
+// that do not exist yet are fine unless a link led to them.
 func (p *placer) resolve(name, dir string) (string, error) {
-	bad := func(detail string) error {
-		return &vet.Refusal{Rule: vet.RuleParent, Name: name, Detail: detail}
+	bad := func(detail string) (string, error) {
+		return "", &vet.Refusal{Rule: vet.RuleParent, Name: name, Detail: detail}
 	}
 	var at []string
-	rest := strings.Split(dir, "/")
+	rest := steps(dir, false)
 	for links := 0; len(rest) > 0; {
-		part := rest[0]
+		next := rest[0]
 		rest = rest[1:]
-		switch part {
-		case "", ".":
-			continue
-		case "..": // only a link's target has these
+		if next.part == ".." { // only a link's target has these
 			if len(at) == 0 {
-				return "", bad("a link in its path leads above the root")
+				return bad("a link in its path leads above the root")
 			}
 			at = at[:len(at)-1]
 			continue
 		}
-		path := filepath.Join(append(append([]string{p.root}, at...), part)...)
+		path := filepath.Join(p.root, strings.Join(at, "/"), next.part)
 		info, err := os.Lstat(path)
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && !next.link:
 		case errors.Is(err, fs.ErrNotExist):
-			if links > 0 {
-				return "", bad("a link in its path leads nowhere")
-			}
+			return bad("a link in its path leads nowhere")
 		case err != nil:
-			return "", bad("its path cannot be looked at: " + errnoText(err))
+			return bad("its path cannot be looked at: " + errnoText(err))
 		case info.Mode()&fs.ModeSymlink != 0:
 			if links++; links > maxLinks {
-				return "", bad("its path has too many links")
+				return bad("its path has too many links")
 			}
 			target, err := os.Readlink(path)
 			if err != nil {
-				return "", bad("its path cannot be looked at: " + errnoText(err))
+				return bad("its path cannot be looked at: " + errnoText(err))
 			}
 			if strings.HasPrefix(target, "/") {
 				at = nil
 			}
-			rest = append(strings.Split(target, "/"), rest...)
+			rest = append(steps(target, true), rest...)
 			continue
 		case !info.IsDir():
-			return "", bad("a component of its path is no directory")
+			return bad("a component of its path is no directory")
 		}
-		at = append(at, part)
+		at = append(at, next.part)
 	}
 	return strings.Join(at, "/"), nil
 }

@@ -56,6 +56,8 @@ func (s Source) parse() (parsed, error) {
 		return s.parsePath(kindLayout, text[len(layoutPrefix):])
 	case strings.HasPrefix(text, archivePrefix):
 		return s.parsePath(kindArchive, text[len(archivePrefix):])
+	case strings.Contains(text, "://"):
+		return parsed{}, s.refuse(fmt.Sprintf("image %q is a URL", text), nil)
 	default:
 		ref, err := name.ParseReference(text, name.StrictValidation)
 		if err != nil {
@@ -65,15 +67,21 @@ func (s Source) parse() (parsed, error) {
 	}
 }
 
+// parsePath splits a path from its tag. An archive's tags have colons themselves,
+// so there the first one counts; a layout's have none, so there the last does.
 func (s Source) parsePath(k kind, rest string) (parsed, error) {
-	path, tag := rest, ""
-	if i := strings.LastIndexByte(rest, ':'); i >= 0 && !strings.Contains(rest[i:], "/") {
-		path, tag = rest[:i], rest[i+1:]
-	} else if i := strings.Index(rest, ":"); k == kindArchive && i >= 0 {
-		path, tag = rest[:i], rest[i+1:] // a tag here is host/name:tag
+	at := strings.LastIndexByte(rest, ':')
+	if k == kindArchive {
+		at = strings.IndexByte(rest, ':')
+	} else if at >= 0 && strings.Contains(rest[at:], "/") {
+		at = -1
 	}
-	if path == "" || strings.IndexByte(rest, 0) >= 0 {
-		return parsed{}, s.refuse(fmt.Sprintf("image %q names no path", string(s)), nil)
+	path, tag := rest, ""
+	if at >= 0 {
+		path, tag = rest[:at], rest[at+1:]
+	}
+	if path == "" || (at >= 0 && tag == "") || strings.IndexByte(rest, 0) >= 0 {
+		return parsed{}, s.refuse(fmt.Sprintf("image %q names no path, or an empty tag", string(s)), nil)
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
