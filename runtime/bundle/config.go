@@ -19,7 +19,7 @@ var capabilities = []string{
 
 // Config returns the OCI configuration of one generation.
 func Config(spec runtime.Spec, view View) *specs.Spec {
-	limits := control.Init{Processes: spec.Limits.Processes, OpenFiles: spec.Limits.OpenFiles}
+	limits := control.Init{OpenFiles: spec.Limits.OpenFiles}
 	process := Process(spec, limits.Argv(), nil, "/", false)
 	linux := &specs.Linux{
 		Namespaces: namespaces(spec.IDs.Mode, view.NetNS),

@@ -1,0 +1,206 @@
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"lazaret.dev/lazaret/internal/proc"
+	"lazaret.dev/lazaret/runtime/gvisor"
+)
+
+// serve answers HC until the sandbox ends or HC wants it to.
+func (s *supervisor) serve() int {
+	go s.watch()
+	for {
+		m, files, err := s.channel.receive()
+		if err != nil {
+			return statusLost // the coordinator is gone; everything here goes with this process
+		}
+		switch m.Kind {
+		case kindExec:
+			s.exec(m, files)
+		case kindInventory:
+			err = s.inventory()
+		case kindStop:
+			return s.stop()
+		default:
+			err = fmt.Errorf("unexpected message %d", m.Kind)
+		}
+		closeAll(files)
+		if err != nil {
+			_ = s.channel.send(failure(err))
+			return statusLost
+		}
+	}
+}
+
+// watch ends RS when the sandbox ends by itself. Sessions that end with it report
+// first where they can; HC takes the others for lost.
+func (s *supervisor) watch() {
+	<-s.sandbox.Done()
+	s.mu.Lock()
+	defer s.mu.Unlock() // for ever, when stopping: stop ends the process
+	if s.stopping {
+		return
+	}
+	_ = s.channel.send(message{Kind: kindEnded, Code: int32(s.sandbox.Exit().Status()),
+		Text: "the sandbox ended with " + s.sandbox.Exit().String()})
+	os.Exit(0)
+}
+
+// exec starts one `runsc exec`. files are the OCI process description and the
+// terminal, or the three streams.
+func (s *supervisor) exec(m message, files []*os.File) {
+	fail := func(err error) {
+		_ = s.channel.send(message{Kind: kindExited, ID: m.ID, Code: statusLost, Text: clip(err.Error())})
+	}
+	spec := proc.Spec{Path: s.runsc.Path, Args: s.runsc.Exec("/proc/self/fd/3", sandboxID), Env: runscEnv, Dir: "/", Setsid: true}
+	switch len(files) {
+	case 2:
+		spec.Files = []*os.File{files[1], files[1], files[1], files[0]}
+		spec.Setctty = true
+	case 4:
+		spec.Files = []*os.File{files[1], files[2], files[3], files[0]}
+	default:
+		fail(fmt.Errorf("exec with %d descriptors, want 2 or 4", len(files)))
+		return
+	}
+	p, err := proc.Start(spec)
+	if err != nil {
+		fail(err)
+		return
+	}
+	go func() {
+		<-p.Done()
+		// HC may be gone; then so is this process in a moment.
+		_ = s.channel.send(message{Kind: kindExited, ID: m.ID, Code: int32(p.Exit().Status())})
+	}()
+}
+
+// inventory asserts what the sandbox's processes were started with and hands HC a
+// descriptor of each, so that it can name and await them itself.
+func (s *supervisor) inventory() error {
+	reply := message{Kind: kindInventoried}
+	var files []*os.File
+	defer func() { closeAll(files) }()
+	sentry := false
+	for _, pid := range processes() {
+		argv := commandLine(pid)
+		role := gvisor.Role(argv)
+		if role == "" || len(files) == maxDescriptors {
+			continue // systrap's stubs have the sentry's fate
+		}
+		if err := gvisor.Assert(argv); err != nil {
+			return err
+		}
+		fd, err := unix.PidfdOpen(pid, 0)
+		if errors.Is(err, unix.ESRCH) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("open process %d: %w", pid, err)
+		}
+		files = append(files, os.NewFile(uintptr(fd), role))
+		reply.Names = append(reply.Names, role)
+		sentry = sentry || role == "sentry"
+	}
+	if !sentry {
+		return errors.New("the sandbox has no sentry")
+	}
+	return s.channel.send(reply, files...)
+}
+
+// processes lists the others in the PID namespace, dead ones included.
+func processes() []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && pid != 1 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func commandLine(pid int) []string {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	if err != nil || len(b) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
+}
+
+// stopTime bounds how long killed processes may take to go.
+const stopTime = 2 * time.Second
+
+// stop ends everything, unmounts what persists, and says what is left.
+func (s *supervisor) stop() int {
+	s.mu.Lock()
+	s.stopping = true
+	s.mu.Unlock()
+	_ = s.sandbox.Signal(unix.SIGKILL) // its processes carry a parent-death signal
+	<-s.sandbox.Done()
+	left := killAll(time.Now().Add(stopTime))
+	mounts, detail := unmountAll()
+	_ = s.channel.send(message{Kind: kindStopped, Counts: []uint32{uint32(left), uint32(mounts)}, Names: detail})
+	return 0
+}
+
+// killAll kills every other process of the namespace and waits until it is gone.
+func killAll(deadline time.Time) int {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		left := len(processes())
+		if left == 0 || time.Now().After(deadline) {
+			return left
+		}
+		_ = unix.Kill(-1, unix.SIGKILL) // everyone but this process, which is PID 1
+		<-tick.C
+	}
+}
+
+// unmountAll unmounts the guest's root with its State Anchors, innermost first, and
+// returns how many overlays are left. What else is mounted is memory.
+func unmountAll() (left int, detail []string) {
+	points := overlayPoints()
+	for i := len(points) - 1; i >= 0; i-- {
+		if err := unix.Unmount(points[i], 0); err != nil {
+			detail = append(detail, fmt.Sprintf("unmount %s: %v", points[i], err))
+		}
+	}
+	return len(overlayPoints()), detail
+}
+
+// overlayPoints lists the mount points of overlays in the order they were mounted.
+func overlayPoints() []string {
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return []string{"/proc/self/mountinfo"} // unknown is not none
+	}
+	var points []string
+	for line := range strings.Lines(string(b)) {
+		fields := strings.Fields(line)
+		for i, f := range fields {
+			if f == "-" && i+1 < len(fields) && fields[i+1] == "overlay" {
+				points = append(points, unescape(fields[4]))
+			}
+		}
+	}
+	return points
+}
+
+// unescape undoes the octal escapes of /proc/PID/mountinfo (proc(5)).
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}
