@@ -1,5 +1,6 @@
-// Package frame is what is drawn: cells, styles and grids of them, and the writer
-// that turns the difference between two grids into the fewest terminal bytes.
-// Panes, chrome and tests all compose into a Grid. It knows no emulator, no
-// event loop and no colour theme.
+// Package frame is what is drawn: cells, styles and grids of them, the Writer that
+// turns the difference between two grids into the fewest terminal bytes, and the
+// Terminal those bytes go to, with the promise to give it back as it was. Panes,
+// chrome and tests all compose into a Grid. It never imports an emulator, an event
+// loop or a colour theme.
 package frame
