@@ -1,7 +1,9 @@
 // Command scriptedmodel serves a scripted model on loopback for tests with real
 // agents. Its first line of output is the address it listens on.
 //
-//	go run ./internal/scriptedmodel/cmd/scriptedmodel -run "lazaret-escalate -- uname -a"
+//	go run ./internal/scriptedmodel/cmd/scriptedmodel -run "/run/lazaret/bin/lazaret-escalate -- uname -a"
+//
+// Name programs by path: agents start login shells, which set PATH anew.
 package main
 
 import (
@@ -26,7 +28,7 @@ func main() {
 func serve() error {
 	listen := flag.String("listen", "127.0.0.1:0", "`address` to listen on; port 0 takes a free one")
 	script := flag.String("script", "", "`file` with a JSON list of steps, each {\"run\": COMMAND} or {\"say\": TEXT}")
-	run := flag.String("run", "lazaret-escalate --why 'the script asks' -- uname -a", "without -script: `command` to run before its result is said")
+	run := flag.String("run", "/run/lazaret/bin/lazaret-escalate --why 'the script asks' -- uname -a", "without -script: `command` to run before its result is said")
 	record := flag.String("record", "", "append every request to `file`")
 	flag.Parse()
 	s := &scriptedmodel.Server{Script: scriptedmodel.Script{{Run: *run}, {Say: "The host said: " + scriptedmodel.Result}}}
