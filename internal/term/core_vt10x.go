@@ -18,14 +18,15 @@ type vt10xCore struct {
 	out         []byte
 	x, y        int // where vt10x's cursor is; x < 0 when that is not certain
 	style       uint32
-	top, bottom int // its scrolling region
+	top, bottom int   // its scrolling region
+	used        []int // per row, where the default blanks at its end begin, or later
 }
 
 // flushAt is how much is collected before vt10x gets it; each write locks and allocates.
 const flushAt = 8 << 10
 
 func newVT10xCore(cols, rows int) *vt10xCore {
-	c := &vt10xCore{cols: cols, rows: rows, bottom: rows - 1}
+	c := &vt10xCore{cols: cols, rows: rows, bottom: rows - 1, used: make([]int, rows)}
 	c.vt = vt10x.New(vt10x.WithSize(cols, rows), vt10x.WithWriter(io.Discard))
 	c.out = append(c.out, "\x1b[?7l"...)
 	return c
@@ -45,6 +46,13 @@ func (c *vt10xCore) resize(cols, rows int) {
 	c.flush()
 	c.vt.Resize(cols, rows)
 	c.cols, c.rows, c.top, c.bottom, c.x = cols, rows, 0, rows-1, -1
+	for len(c.used) < rows {
+		c.used = append(c.used, 0)
+	}
+	c.used = c.used[:rows]
+	for y := range c.used {
+		c.used[y] = min(c.used[y], cols)
+	}
 }
 
 func (c *vt10xCore) moveTo(x, y int) {
@@ -94,6 +102,7 @@ func (c *vt10xCore) write(x, y int, text []byte, style uint32) {
 			c.x++
 		}
 	}
+	c.used[y] = max(c.used[y], c.x)
 	if c.x >= c.cols {
 		c.x = -1
 	}
@@ -109,6 +118,12 @@ func (c *vt10xCore) erase(x0, x1, y int, style uint32) {
 	c.moveTo(x0, y)
 	c.pen(style)
 	c.sequence('X', x1-x0)
+	switch {
+	case style != 0:
+		c.used[y] = max(c.used[y], x1)
+	case x1 >= c.used[y]:
+		c.used[y] = min(c.used[y], x0)
+	}
 }
 
 func (c *vt10xCore) scroll(top, bottom, n int, style uint32) {
@@ -117,13 +132,26 @@ func (c *vt10xCore) scroll(top, bottom, n int, style uint32) {
 		c.top, c.bottom, c.x, c.y = top, bottom, 0, 0
 	}
 	c.pen(style)
+	used := c.used[top : bottom+1]
+	fresh := used[:max(0, -n)]
 	switch {
-	case n == 1:
-		c.sequence('S')
 	case n > 0:
-		c.sequence('S', n)
+		copy(used, used[n:])
+		fresh = used[len(used)-n:]
+		if n == 1 {
+			c.sequence('S') // the form vt10x parses fastest
+		} else {
+			c.sequence('S', n)
+		}
 	case n < 0:
+		copy(used[-n:], used)
 		c.sequence('T', -n)
+	}
+	for i := range fresh {
+		fresh[i] = 0
+		if style != 0 {
+			fresh[i] = c.cols
+		}
 	}
 }
 
@@ -133,20 +161,27 @@ func (c *vt10xCore) shift(x, y, n int, style uint32) {
 	switch {
 	case n > 0:
 		c.sequence('@', n)
+		c.used[y] = min(c.cols, max(c.used[y], x)+n)
 	case n < 0:
 		c.sequence('P', -n)
+		if style != 0 {
+			c.used[y] = c.cols
+		}
 	}
 }
 
 func (c *vt10xCore) row(y int, dst []glyph) []glyph {
 	c.flush()
-	for x := range c.cols {
+	for x := range c.used[y] {
 		cell := c.vt.Cell(x, y)
 		g := glyph{r: cell.Char, style: uint32(cell.FG)}
 		if cell.FG == vt10x.DefaultFG {
 			g.style = 0
 		}
 		dst = append(dst, g)
+	}
+	for range c.cols - c.used[y] {
+		dst = append(dst, glyph{r: ' '})
 	}
 	return dst
 }

@@ -65,9 +65,16 @@ type cursor struct {
 type lastCluster struct {
 	open  bool
 	x, y  int
-	text  string
+	text  string // empty while it is the one character in end
 	width int
-	end   rune // the last character of text
+	end   rune // its last character
+}
+
+func (l *lastCluster) string() string {
+	if l.text == "" {
+		return string(l.end)
+	}
+	return l.text
 }
 
 // New returns an emulator with a blank screen.

@@ -46,7 +46,7 @@ func (e *engine) printASCII(b []byte) {
 		} else {
 			e.put(c.x, b[:n])
 		}
-		e.last = lastCluster{open: true, x: min(c.x+n, e.cols) - 1, y: c.y, text: asciiText[b[n-1] : b[n-1]+1], width: 1, end: rune(b[n-1])}
+		e.last = lastCluster{open: true, x: min(c.x+n, e.cols) - 1, y: c.y, width: 1, end: rune(b[n-1])}
 		e.advance(n)
 		b = b[n:]
 	}
@@ -76,7 +76,7 @@ func (e *engine) wrapIfPending() {
 }
 
 func (e *engine) printRune(r rune) {
-	if e.last.open && mayExtend(r, e.last.end) && extends(e.last.text, r) {
+	if e.last.open && mayExtend(r, e.last.end) && extends(e.last.string(), r) {
 		e.extend(r)
 		return
 	}
@@ -108,7 +108,7 @@ func (e *engine) printCluster(r rune, width int) {
 	x := c.x
 	e.place(x, r, width)
 	e.advance(width)
-	e.last = lastCluster{open: true, x: x, y: c.y, text: e.text.strings.get(r), width: width, end: r}
+	e.last = lastCluster{open: true, x: x, y: c.y, width: width, end: r}
 }
 
 // place writes one character and, when it is wide, its right half.
@@ -126,7 +126,7 @@ func (e *engine) extend(r rune) {
 	if l.x+l.width != e.cursor.x && !e.cursor.wrap || l.y != e.cursor.y || !e.joins(r) {
 		return
 	}
-	text := l.text + string(r)
+	text := l.string() + string(r)
 	if len(text) > maxClusterBytes {
 		return
 	}
@@ -156,7 +156,7 @@ func (e *engine) extend(r rune) {
 // and joiners only after a pictograph or keycap base, tags only after the black flag.
 // Elsewhere they would be a way to hide something in a cell.
 func (e *engine) joins(r rune) bool {
-	first, _ := utf8.DecodeRuneInString(e.last.text)
+	first, _ := utf8.DecodeRuneInString(e.last.string())
 	switch {
 	case r == zwj:
 		return pictograph(first)
@@ -196,19 +196,12 @@ var lineDrawing = [...]rune{
 // repeat is REP: the last character n times more.
 func (e *engine) repeat(n int) {
 	l := e.last
-	if l.text == "" {
-		return
+	if l.width == 0 {
+		return // nothing was printed yet
 	}
-	n = min(n, e.cols*e.rows)
-	if l.text[0] < utf8.RuneSelf && len(l.text) == 1 {
-		for range n {
-			e.printCluster(rune(l.text[0]), 1)
-		}
-		return
-	}
-	for range n {
+	for range min(n, e.cols*e.rows) {
 		e.last.open = false
-		for _, r := range l.text {
+		for _, r := range l.string() {
 			e.printRune(r)
 		}
 	}

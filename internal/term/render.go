@@ -57,7 +57,7 @@ func (e *engine) Frame(offset int) *frame.Grid {
 
 // live draws the screen as it is.
 func (e *engine) live() *frame.Grid {
-	g := frame.NewGrid(e.cols, e.rows)
+	g := &frame.Grid{W: e.cols, H: e.rows, Cells: make([]frame.Cell, e.cols*e.rows)}
 	for y := range e.rows {
 		e.drawRow(g, y, y)
 	}
@@ -91,7 +91,8 @@ func (e *engine) drawRow(g *frame.Grid, gy, y int) {
 		gl := e.rowCells[x]
 		c := frame.Cell{Text: " ", Width: 1, Style: e.text.styles.list[gl.style]}
 		switch {
-		case gl.r == ' ':
+		case gl.r < 0x80:
+			c.Text = asciiText[gl.r : gl.r+1]
 		case gl.r == rightHalf:
 			if wide {
 				c.Text, c.Width = "", 0

@@ -87,6 +87,8 @@ func extends(text string, r rune) bool {
 // draws nothing or would reorder what others drew never gets into a cell.
 func drawable(r rune) rune {
 	switch {
+	case r >= 0x2070 && r < 0xd800 && r != 0x3164, pictograph(r):
+		return r // symbols, ideographs, syllables: nothing to look up
 	case r < 0x20, r >= 0x7f && r < 0xa0:
 		return 0
 	case r < 0xa0:
