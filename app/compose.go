@@ -22,7 +22,7 @@ const (
 // Frame composes the picture of the dashboard as it is now. It changes nothing.
 func (m *Model) Frame() *frame.Grid {
 	now := time.Now()
-	g := frame.NewGrid(m.out.w, m.out.h)
+	g := m.blank()
 	c := views.Canvas{Grid: g, Theme: m.opt.Theme, Area: frame.Rect{W: m.out.w, H: m.out.h}}
 	if m.out.w < minWidth || m.out.h < minHeight {
 		c.Fill(themes.Text)
@@ -41,6 +41,18 @@ func (m *Model) Frame() *frame.Grid {
 	}
 	m.drawDock(c.Sub(frame.Rect{Y: m.out.h - 1, W: m.out.w, H: 1}), now)
 	return g
+}
+
+// blank returns a blank grid of the screen's size, one that is no longer shown if
+// there is one: pictures are large, and collecting them would cost more than
+// drawing them.
+func (m *Model) blank() *frame.Grid {
+	if g := m.opt.Screen.Spare(); g != nil && g.W == m.out.w && g.H == m.out.h {
+		g.Fill(frame.Rect{W: g.W, H: g.H}, frame.Style{})
+		g.Cursor = frame.Cursor{}
+		return g
+	}
+	return frame.NewGrid(m.out.w, m.out.h)
 }
 
 // panesArea is everything above the bottom line.
@@ -89,7 +101,7 @@ func (m *Model) paneView(p *pane, order []layout.ID, now time.Time) paneview.Vie
 		}
 	}
 	if p.state != views.PaneOpening && p.state != views.PaneFailed {
-		v.Screen, v.Above = p.term.frame(p.top)
+		v.Screen, v.Above = p.shown.grid, p.shown.above
 	}
 	return v
 }
@@ -166,7 +178,7 @@ func (m *Model) watchFrozen() {
 	const deadline = 210 * time.Millisecond // above the emulator's own
 	for _, placed := range m.tiling.Panes {
 		p := m.panes[views.PaneID(placed.Pane)]
-		if p != nil && p.state.Live() && p.term.modes().Synchronized {
+		if p != nil && p.state.Live() && p.shown.held {
 			m.wake(deadline)
 			return
 		}

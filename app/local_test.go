@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,6 +36,12 @@ func runDashboard(argv []string) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
+	}
+	if path := os.Getenv("LAZARET_TEST_PROFILE"); path != "" {
+		if f, err := os.Create(path); err == nil {
+			_ = pprof.StartCPUProfile(f)
+			defer pprof.StopCPUProfile()
+		}
 	}
 	err = app.Run(context.Background(), app.Options{
 		Sessions: &localSessions{argv: argv}, Workspace: "/tmp", First: "local", Theme: theme,

@@ -41,6 +41,8 @@ type Screen interface {
 	// Draw shows g as soon as the terminal takes it; a picture not yet shown is
 	// replaced. The grid is the screen's to keep.
 	Draw(g *frame.Grid)
+	// Spare returns a grid given to Draw that is no longer needed, or nil.
+	Spare() *frame.Grid
 	// Control writes bytes that are no picture: a bell, the clipboard.
 	Control(b []byte)
 	// Synchronized says whether the terminal knows synchronized output.

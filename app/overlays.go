@@ -88,11 +88,14 @@ func (m *Model) helpTables() []views.Table {
 	return tables
 }
 
-// refresh gives the open views what they show. It runs before each picture, so
+// refresh takes the picture of each visible pane that changed, and gives the open
+// views what they show. It runs before each picture, so
 // that drawing itself changes nothing.
 func (m *Model) refresh(now time.Time) {
-	for _, p := range m.panes {
-		p.term.drawn()
+	for _, placed := range m.tiling.Panes {
+		if p := m.panes[views.PaneID(placed.Pane)]; p != nil {
+			p.look()
+		}
 	}
 	ageing := false
 	for _, o := range m.over {

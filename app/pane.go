@@ -43,6 +43,7 @@ type pane struct {
 	err   string
 	fix   string
 	size  wire.Size
+	shown picture
 }
 
 // openPane opens a session in a new pane beside the focused one; dir 0 chooses the
@@ -78,7 +79,7 @@ func (m *Model) roomier() layout.Direction {
 func (m *Model) open(p *pane) {
 	p.try++
 	p.state, p.detail, p.err, p.fix = views.PaneOpening, "", "", ""
-	p.steps, p.att, p.top, p.copy = nil, nil, -1, nil
+	p.steps, p.att, p.top, p.copy, p.shown = nil, nil, -1, nil, picture{}
 	p.queue = newQueue()
 	m.fit(p)
 	p.term = newTerminal(m.opt.NewEmulator(int(p.size.Cols), int(p.size.Rows)), int(p.size.Rows))
@@ -284,11 +285,20 @@ func (m *Model) setFocus(id views.PaneID) {
 	m.redraw()
 }
 
+// look takes the pane's picture anew if it may differ from the one that is kept.
+func (p *pane) look() {
+	changed := p.term.changed()
+	s := p.shown
+	if changed || s.grid == nil || s.held || s.top != p.top || s.cols != int(p.size.Cols) || s.rows != int(p.size.Rows) {
+		p.shown = p.term.picture(p.top)
+	}
+}
+
 // info is a pane for lists and title bars.
 func (m *Model) info(p *pane) views.PaneInfo {
 	i := views.PaneInfo{
 		ID: p.id, Profile: term.Sanitize(p.req.Profile), State: p.state, Detail: p.detail,
-		Bell: p.bell, Started: p.started, Pending: m.pendingOf(p.id), Title: p.term.title(),
+		Bell: p.bell, Started: p.started, Pending: m.pendingOf(p.id), Title: p.shown.title,
 	}
 	if p.att != nil {
 		w := p.att.Welcome()

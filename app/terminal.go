@@ -42,8 +42,9 @@ func (t *terminal) write(data []byte) (replies []byte, events []term.Event) {
 // to be told: a flood sends one message a frame.
 func (t *terminal) touch() bool { return t.stale.CompareAndSwap(false, true) }
 
-// drawn says that what was written until now is about to be drawn.
-func (t *terminal) drawn() { t.stale.Store(false) }
+// changed reports whether something was written since it was last called; what is
+// written from now on is told to the event loop again.
+func (t *terminal) changed() bool { return t.stale.Swap(false) }
 
 func (t *terminal) resize(cols, rows int) {
 	t.mu.Lock()
@@ -52,27 +53,35 @@ func (t *terminal) resize(cols, rows int) {
 	t.rows = rows
 }
 
-// frame returns what to draw with line top first, the live screen when top is
-// negative, and how many lines above the live screen that is.
-func (t *terminal) frame(top int) (g *frame.Grid, above int) {
+// picture is what a terminal looks like, kept until it changes.
+type picture struct {
+	grid  *frame.Grid
+	above int // lines the view is scrolled up
+	title string
+	held  bool // the program holds the picture (mode 2026); it may come free by time
+	top   int  // what was asked for
+	rows  int
+	cols  int
+}
+
+// picture returns what to draw with line top first, the live screen when top is
+// negative.
+func (t *terminal) picture(top int) picture {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	p := picture{top: top, title: t.emu.Title(), held: t.emu.Modes().Synchronized}
 	if top >= 0 {
-		above = max(0, t.emu.ScrollbackLen()-top)
+		p.above = max(0, t.emu.ScrollbackLen()-top)
 	}
-	return t.emu.Frame(above), above
+	p.grid = t.emu.Frame(p.above)
+	p.cols, p.rows = p.grid.W, p.grid.H
+	return p
 }
 
 func (t *terminal) modes() term.Modes {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.emu.Modes()
-}
-
-func (t *terminal) title() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.emu.Title()
 }
 
 // history returns how many lines lie above the live screen.

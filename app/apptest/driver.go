@@ -180,6 +180,9 @@ func (s *Screen) Draw(g *frame.Grid) {
 	s.draws++
 }
 
+// Spare returns nothing: the last picture is kept for the test.
+func (s *Screen) Spare() *frame.Grid { return nil }
+
 // Control keeps the bytes.
 func (s *Screen) Control(b []byte) {
 	s.mu.Lock()

@@ -19,6 +19,7 @@ type Screen struct {
 
 	mu      sync.Mutex // guards the fields below
 	next    *frame.Grid
+	spare   *frame.Grid // was shown, or replaced before it could be
 	control []byte
 	sync    bool // the terminal knows synchronized output
 	fresh   bool // what the terminal shows is unknown
@@ -60,9 +61,21 @@ func Enter(t *frame.Terminal, f frame.Features, p frame.Profile, rescue func()) 
 // Draw shows g once the terminal takes it.
 func (s *Screen) Draw(g *frame.Grid) {
 	s.mu.Lock()
+	if s.next != nil {
+		s.spare = s.next
+	}
 	s.next = g
 	s.mu.Unlock()
 	s.signal()
+}
+
+// Spare returns a grid that Draw was given and that is no longer needed, or nil.
+func (s *Screen) Spare() *frame.Grid {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.spare
+	s.spare = nil
+	return g
 }
 
 // controlLimit is how many control bytes may wait for a terminal that takes none;
@@ -138,6 +151,9 @@ func (s *Screen) write() bool {
 	}
 	if g != nil {
 		_ = s.writer.Draw(g) // the same
+		s.mu.Lock()
+		s.spare = g
+		s.mu.Unlock()
 	}
 	return true
 }
