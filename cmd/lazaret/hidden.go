@@ -1,8 +1,23 @@
 package main
 
+import (
+	"lazaret.dev/lazaret/coordinator/handover"
+	"lazaret.dev/lazaret/internal/userns"
+	"lazaret.dev/lazaret/runtime/image"
+	"lazaret.dev/lazaret/runtime/supervisor"
+)
+
 // hidden maps the first argument of a hidden mode to what runs it. Lazaret starts
 // itself in these modes; nobody types them.
-var hidden = map[string]func(args []string) int{}
+var hidden = map[string]func(args []string) int{
+	handover.Mode:   coordinatorMain,
+	supervisor.Mode: supervisor.Main,
+	userns.Mode:     userns.Main,
+	imageWorkerMode: image.WorkerMain,
+}
+
+// imageWorkerMode is the name package image starts its worker by.
+const imageWorkerMode = "__image-worker"
 
 // hiddenMode returns the hidden mode args ask for, if any.
 func hiddenMode(args []string) (func([]string) int, bool) {

@@ -2,9 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"lazaret.dev/lazaret/coordinator/attach"
 	"lazaret.dev/lazaret/internal/fault"
 )
 
@@ -23,15 +26,73 @@ func commandStatus(err error) (int, bool) {
 // newRootCommand wires every command. Each lives in a file of its own.
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "lazaret",
-		Short:         "Run AI coding agents without trusting them",
+		Use:   "lazaret",
+		Short: "Run AI coding agents without trusting them",
+		Long: `Run AI coding agents in rootless gVisor sandboxes that share one workspace with
+you and nothing else. Without a command, lazaret opens the dashboard for the
+current folder.
+
+Exit codes: 2 usage, 120 configuration, 121 host, 122 image, 123 the Domain runs
+with another configuration, 124 workspace, 125 sandbox; else 1, or with
+lazaret run the command's own.`,
+		Example: `  lazaret            # the dashboard, with a session of the default profile
+  lazaret run claude # one session in this terminal
+  lazaret doctor     # what this host lacks, and how to get it`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return openDashboard(cmd)
+		},
+		Args: cobra.ArbitraryArgs,
 	}
 	root.PersistentFlags().String("config", "", "read this configuration file above all others")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &fault.Error{Kind: fault.Usage, Message: err.Error(), Fix: "see lazaret --help"}
 	})
-	root.AddCommand()
+	root.AddCommand(
+		newRunCommand(), newPsCommand(), newStatusCommand(),
+		newConfigCommand(), newInitCommand(),
+		newManCommand(root),
+	)
+	refuseWrongArguments(root)
 	return root
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	fix := "see lazaret --help"
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		fix = fmt.Sprintf("did you mean lazaret %s?", near[0])
+	}
+	return &fault.Error{Kind: fault.Usage, Message: fmt.Sprintf("there is no command %q", name), Fix: fix}
+}
+
+// refuseWrongArguments gives wrong arguments of every command the exit code of a
+// usage error.
+func refuseWrongArguments(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return &fault.Error{Kind: fault.Usage, Message: err.Error(), Fix: "see " + cmd.CommandPath() + " --help"}
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		refuseWrongArguments(sub)
+	}
+}
+
+func openDashboard(cmd *cobra.Command) error {
+	if !attach.IsTerminal(os.Stdin) || !attach.IsTerminal(os.Stdout) {
+		return &fault.Error{Kind: fault.Usage, Message: "the dashboard needs a terminal on standard input and output",
+			Fix: "without one use: lazaret run"}
+	}
+	c, workspace, err := loadConfig(cmd)
+	if err != nil {
+		return err
+	}
+	return newDashboard(c, workspace, newOpener(c))(cmd.Context())
 }
