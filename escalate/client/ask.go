@@ -137,7 +137,7 @@ func (x *exchange) advance() (moved bool, result *wire.Result, err error) {
 	}
 	r, err := wire.OpenResult(x.coordinator, b)
 	if err != nil || r.Request != x.id || x.next <= r.Chunks {
-		return false, nil, nil //nolint:nilerr // a forged or early result is no result
+		return false, nil, nil // a forged or early result is no result
 	}
 	return false, &r, nil
 }
@@ -168,11 +168,11 @@ func (x *exchange) progress() {
 func (x *exchange) chunk() (bool, error) {
 	b, err := readSmall(x.result(wire.ChunkName(x.id, x.next)))
 	if err != nil {
-		return false, nil //nolint:nilerr // not there yet
+		return false, nil // not there yet
 	}
 	c, err := wire.OpenChunk(x.coordinator, b)
 	if err != nil || c.Request != x.id || c.Sequence != x.next {
-		return false, nil //nolint:nilerr // not the coordinator's
+		return false, nil // not the coordinator's
 	}
 	out := x.Stdout
 	if c.Stream == wire.Stderr {

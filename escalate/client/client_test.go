@@ -75,10 +75,10 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestSaysAtOnceThatNothingIsSetUp(t *testing.T) {
+func TestSaysAtOnceThatEscalationIsOff(t *testing.T) {
 	t.Parallel()
 	code, _, stderr := run(t, client.Client{}, "--", "true")
-	if code != client.ExitNotRun || !strings.Contains(stderr, "not set up") {
+	if code != client.ExitNotRun || !strings.Contains(stderr, "escalation is off for this profile") {
 		t.Errorf("exit %d, %q", code, stderr)
 	}
 }

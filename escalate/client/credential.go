@@ -21,7 +21,9 @@ type credential struct {
 	coordinator seal.CoordinatorPublic
 }
 
-var errNotSetUp = errors.New("escalation is not set up in this sandbox")
+// errOff: the host gave no key or no capability, which it does when its
+// configuration says that this profile must not ask.
+var errOff = errors.New("escalation is off for this profile")
 
 // credential reads and checks the credential directory and the session's
 // variables, so that a mistake is said here and not by silence.
@@ -30,7 +32,7 @@ func (c *Client) credential() (credential, error) {
 	dir := filepath.Join(c.Base, wire.CredentialDir)
 	seed, err := readSmall(filepath.Join(dir, wire.SandboxKeyFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return cr, fmt.Errorf("%w: %s is missing", errNotSetUp, filepath.Join(dir, wire.SandboxKeyFile))
+		return cr, fmt.Errorf("%w (there is no %s)", errOff, filepath.Join(dir, wire.SandboxKeyFile))
 	}
 	if err != nil {
 		return cr, err
@@ -60,9 +62,11 @@ func (c *Client) credential() (credential, error) {
 }
 
 func (c *Client) sessionInto(cr *credential) (err error) {
-	if c.Session == "" || c.Capability == "" {
-		return fmt.Errorf("this process belongs to no session: %s and %s are not in its environment",
-			wire.SessionVariable, wire.CapabilityVariable)
+	switch {
+	case c.Session == "":
+		return fmt.Errorf("this process belongs to no session: %s is not in its environment", wire.SessionVariable)
+	case c.Capability == "":
+		return fmt.Errorf("%w (%s is not in the environment)", errOff, wire.CapabilityVariable)
 	}
 	if cr.session, err = domain.ParseSessionID(c.Session); err != nil {
 		return fmt.Errorf("%s: %w", wire.SessionVariable, err)

@@ -132,6 +132,20 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// What the client says about its own surroundings, without asking anyone.
+func TestClientWithoutACapability(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	g := h.session(t)
+	off, stray := *g, *g
+	off.capability, stray.id = "", ""
+	for want, guest := range map[string]*guest{"escalation is off": &off, "belongs to no session": &stray} {
+		if _, stderr := guest.ask(t, "true").wait(t, client.ExitNotRun); !strings.Contains(stderr, want) {
+			t.Errorf("the asker reads %q, want %q", stderr, want)
+		}
+	}
+}
+
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	h := open(t)
