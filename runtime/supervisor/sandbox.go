@@ -128,10 +128,23 @@ func (s *sandbox) exited(m message) {
 	p := s.commands[m.ID]
 	delete(s.commands, m.ID)
 	s.mu.Unlock()
-	if p != nil {
-		p.end(runtime.ExitStatus{Code: int(m.Code)})
+	if p == nil {
+		return
 	}
+	if len(m.Counts) > 0 {
+		// The client was killed, which the guest does not notice: its command goes on
+		// without anyone to answer to.
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), endTime)
+			defer cancel()
+			_, _ = p.End(ctx) // fails only with the sandbox
+		}()
+	}
+	p.end(runtime.ExitStatus{Code: int(m.Code)})
 }
+
+// endTime bounds how long a session without a client may take to be ended.
+const endTime = 10 * time.Second
 
 func (s *sandbox) watchNetwork() {
 	select {

@@ -3,7 +3,6 @@
 package supervisor_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"lazaret.dev/lazaret/internal/sandboxtest"
 	"lazaret.dev/lazaret/internal/userns"
 	"lazaret.dev/lazaret/runtime"
+	"lazaret.dev/lazaret/runtime/image"
 	"lazaret.dev/lazaret/runtime/supervisor"
 )
 
@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 			os.Exit(userns.Main(os.Args[2:]))
 		case supervisor.Mode:
 			os.Exit(supervisor.Main(os.Args[2:]))
+		case modeImageWorker:
+			os.Exit(image.WorkerMain(os.Args[2:]))
 		case modeCoordinator:
 			os.Exit(actAsCoordinator())
 		}
@@ -37,11 +39,25 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+const modeImageWorker = "__image-worker"
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
 	return v
+}
+
+// lower returns the test image, unpacked once for this account.
+func lower(tb testing.TB) string {
+	tb.Helper()
+	l, err := image.Prepare(tb.Context(), image.Options{
+		StorageRoot: sandboxtest.Cache(tb), IDs: ids(tb), Source: image.Source(sandboxtest.Source(tb)),
+	})
+	if err != nil {
+		tb.Fatalf("prepare the test image: %v", err)
+	}
+	return l.Rootfs
 }
 
 // ids are this account's.
@@ -174,30 +190,4 @@ func await(tb testing.TB, done <-chan struct{}, what string) {
 	case <-time.After(30 * time.Second):
 		tb.Fatalf("still waiting for: %s", what)
 	}
-}
-
-func TestEcho(t *testing.T) {
-	s := start(t, newSpec(t))
-	if got := run(t, s, "echo", "hello"); got != (result{"hello\n", "", 0}) {
-		t.Errorf("echo: %+v", got)
-	}
-	if got := sh(t, s, "echo out; echo err >&2; exit 42"); got != (result{"out\n", "err\n", 42}) {
-		t.Errorf("exit status: %+v", got)
-	}
-	if got := run(t, s, "no-such-command"); got.code != 127 {
-		t.Errorf("a missing command: %+v", got)
-	}
-	t.Logf("steps: %+v", s.Status())
-}
-
-const modeCoordinator = "__test-coordinator"
-
-func actAsCoordinator() int {
-	_ = bufio.NewReader(os.Stdin)
-	return 1
-}
-
-func lower(tb testing.TB) string {
-	tb.Helper()
-	return os.Getenv("LZ_LOWER")
 }

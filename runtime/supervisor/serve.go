@@ -80,7 +80,11 @@ func (s *supervisor) exec(m message, files []*os.File) {
 	go func() {
 		<-p.Done()
 		// HC may be gone; then so is this process in a moment.
-		_ = s.channel.send(message{Kind: kindExited, ID: m.ID, Code: int32(p.Exit().Status())})
+		reply := message{Kind: kindExited, ID: m.ID, Code: int32(p.Exit().Status())}
+		if p.Exit().Signal != 0 {
+			reply.Counts = []uint32{uint32(p.Exit().Signal)}
+		}
+		_ = s.channel.send(reply)
 	}()
 }
 
