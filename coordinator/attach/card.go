@@ -86,9 +86,12 @@ func (c *card) show() {
 	if c.argv != nil {
 		line("", "(edited; asked was: "+quoteArgv(p.Request.Argv)+")")
 	}
-	if p.ProgramError != "" {
+	switch {
+	case c.argv != nil && c.argv[0] != p.Request.Argv[0]:
+		line("program", "looked up when it runs")
+	case p.ProgramError != "":
 		line("program", "not found: "+term.Sanitize(p.ProgramError))
-	} else {
+	default:
 		line("program", term.Sanitize(p.Program))
 	}
 	line("in", term.Sanitize(p.HostDir))

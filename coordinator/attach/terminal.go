@@ -157,7 +157,7 @@ func (c *console) run(ctx context.Context) (int, error) {
 		case c.sendTo() <- c.waiting:
 			c.sendMore, c.waiting = false, nil
 		case sig := <-signals:
-			c.signal(sig.(unix.Signal), signals)
+			c.signal(sig.(unix.Signal))
 		case <-c.cardTimer():
 			c.card.tick()
 		case <-c.cardExpiry():
@@ -285,14 +285,12 @@ func (c *console) end() {
 	c.session.End()
 }
 
-func (c *console) signal(sig unix.Signal, signals chan os.Signal) {
+func (c *console) signal(sig unix.Signal) {
 	switch sig {
 	case unix.SIGWINCH:
 		c.session.Resize(Size(c.out))
 	case unix.SIGTSTP:
-		signal.Stop(signals)
 		c.suspend()
-		signal.Notify(signals, unix.SIGWINCH, unix.SIGTSTP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP)
 	case unix.SIGINT, unix.SIGQUIT:
 		if c.card != nil {
 			c.card.cancel()
@@ -303,25 +301,4 @@ func (c *console) signal(sig unix.Signal, signals chan os.Signal) {
 	default:
 		c.end()
 	}
-}
-
-// stopSettles is how long a process takes to stop after it sent itself the signal;
-// where nobody could continue it (an orphaned group) the kernel does not stop it.
-const stopSettles = 200 * time.Millisecond
-
-// suspend stops this process the way Ctrl-Z stops any other, with the terminal as
-// it was, and takes the terminal again when it is continued. The program inside is
-// not told: it waits when its output does.
-func (c *console) suspend() {
-	c.restore()
-	continued := make(chan os.Signal, 1)
-	signal.Notify(continued, unix.SIGCONT)
-	signal.Reset(unix.SIGTSTP)
-	unix.Kill(0, unix.SIGTSTP)
-	select {
-	case <-continued:
-	case <-time.After(stopSettles):
-	}
-	signal.Stop(continued)
-	c.raw()
 }
