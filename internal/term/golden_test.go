@@ -13,7 +13,7 @@ import (
 var update = flag.Bool("update", false, "write the golden frames anew")
 
 // sizes are the panes the recordings were made in.
-var sizes = map[string][2]int{"bash": {60, 16}, "vim": {70, 18}, "less": {60, 14}, "htop": {100, 20}}
+var sizes = map[string][2]int{"bash": {60, 16}, "vim": {70, 18}, "less": {60, 14}, "htop": {100, 20}, "claude": {90, 26}, "codex": {90, 26}}
 
 // TestRecordings replays what real programs wrote and compares the last screen. The
 // frames were compared with what another terminal multiplexer shows when recorded.

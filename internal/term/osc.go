@@ -2,6 +2,7 @@ package term
 
 import (
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -80,14 +81,15 @@ func (e *engine) clipboard(rest string) {
 	e.event(EventClipboard, string(text))
 }
 
-// event keeps what the program asked for until TakeEvents; repeated bells are one.
-// When there is too much, the newest is left out.
+// event keeps what the program asked for until TakeEvents. Repeated bells are one, and
+// of several states only the last counts. When there is too much, the newest is left
+// out.
 func (e *engine) event(kind EventKind, text string) {
+	if kind == EventBell || kind == EventStatus {
+		e.events = slices.DeleteFunc(e.events, func(old Event) bool { return old.Kind == kind })
+	}
 	size := len(text)
 	for _, old := range e.events {
-		if kind == old.Kind && (kind == EventBell || kind == EventStatus) && text == old.Text {
-			return
-		}
 		size += len(old.Text)
 	}
 	if len(e.events) < maxEvents && size <= maxEventBytes {
