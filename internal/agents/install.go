@@ -21,11 +21,18 @@ if ! command -v npm >/dev/null 2>&1; then
   apt-get update
   apt-get install -y --no-install-recommends ca-certificates nodejs npm
 fi
-export npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false npm_config_loglevel=warn
+export npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false npm_config_loglevel=error
+export npm_config_cache=/var/cache/lazaret-npm
 `
 
-// install is the whole step for a program: the prologue, steps, and a last check
-// that the program really starts.
+// epilogue drops what was only needed to install, since all of it would persist,
+// and fails unless the program really starts.
+const epilogue = `rm -rf /var/cache/lazaret-npm
+apt-get clean
+%[1]s --version
+`
+
+// install is the whole step for a program.
 func install(program, steps string, args ...any) string {
-	return fmt.Sprintf(prologue, program) + fmt.Sprintf(steps, args...) + program + " --version\n"
+	return fmt.Sprintf(prologue, program) + fmt.Sprintf(steps, args...) + fmt.Sprintf(epilogue, program)
 }

@@ -36,6 +36,7 @@ func claude() Agent {
 		Name:  "claude",
 		Title: "Claude Code",
 		Install: install("claude", `npm install -g --prefix /usr/local @anthropic-ai/claude-code@%s
+rm -rf /usr/local/lib/node_modules/@anthropic-ai/claude-code/node_modules/@anthropic-ai/claude-code-linux-x64-musl
 `, claudeVersion),
 		Command: []string{"claude", "--dangerously-skip-permissions"},
 		Env: []Var{
