@@ -10,6 +10,6 @@
 // The longest prefix wins; at equal length denial wins. IPv6 is off.
 //
 // Everything but Derive, Rules and Decide acts on the calling thread's network
-// namespace. It imports runtime, internal/canon, and the netlink libraries; nothing
+// namespace. It imports runtime, internal/{canon,fault}, and the netlink libraries; nothing
 // else imports those.
 package netpolicy

@@ -7,8 +7,10 @@ import (
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
+	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 
+	"lazaret.dev/lazaret/internal/fault"
 	"lazaret.dev/lazaret/runtime"
 )
 
@@ -25,6 +27,14 @@ const (
 	tableName = "lazaret"
 	chainName = "egress"
 )
+
+// MaxRules bounds a policy: the kernel takes a whole chain in one message, whose size
+// is limited, and each rule costs every frame a comparison.
+const MaxRules = 256
+
+// socketBuffer, in bytes, holds the kernel's answer to each rule of a batch; what an
+// ordinary user may have is less, and enough for MaxRules.
+const socketBuffer = 1 << 20
 
 // Offsets and lengths, in bytes.
 const (
@@ -45,10 +55,18 @@ type nftRule struct {
 // InstallEgress installs the egress layer on the tap, which must exist, or replaces
 // what is installed, in one step: no frame meets a half of it.
 func InstallEgress(n runtime.Network) error {
+	list := egress(n)
+	if count := len(rules(n)); count > MaxRules {
+		return &fault.Error{Kind: fault.Config,
+			Message: fmt.Sprintf("the network policy has %d rules, at most %d can be installed", count, MaxRules),
+			Fix:     "merge neighbouring prefixes in [network] and in the profile's allow_egress and deny_egress"}
+	}
 	if _, err := net.InterfaceByName(Tap); err != nil {
 		return fmt.Errorf("install the egress policy: find network device %q: %w", Tap, err)
 	}
-	c, err := nftables.New()
+	c, err := nftables.New(nftables.WithSockOptions(func(c *netlink.Conn) error {
+		return c.SetReadBuffer(socketBuffer)
+	}))
 	if err != nil {
 		return fmt.Errorf("install the egress policy: open nftables: %w", err)
 	}
@@ -62,7 +80,7 @@ func InstallEgress(n runtime.Network) error {
 		Hooknum: nftables.ChainHookEgress, Priority: nftables.ChainPriorityFilter,
 		Policy: &drop, Device: Tap,
 	})
-	for _, r := range egress(n) {
+	for _, r := range list {
 		c.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: r.exprs, UserData: []byte(r.name)})
 	}
 	if err := c.Flush(); err != nil {

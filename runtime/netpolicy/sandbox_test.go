@@ -22,13 +22,14 @@ import (
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
+	"lazaret.dev/lazaret/internal/fault"
 	"lazaret.dev/lazaret/runtime"
 	"lazaret.dev/lazaret/runtime/netpolicy"
 )
 
 // Each test starts itself again in a user and network namespace of its own, where
 // tap0 is one end of a pair; at the other end, in one more network namespace,
-// answers "the world": every IPv4 address there is.
+// answers "the world".
 const insideVariable = "NETPOLICY_TEST_INSIDE"
 
 func inNamespaces(t *testing.T, test func(t *testing.T, w *world)) {
@@ -54,6 +55,12 @@ func inNamespaces(t *testing.T, test func(t *testing.T, w *world)) {
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
 		t.Fatalf("in its namespaces: %v\n%s", err, out)
 	}
+}
+
+// worldAddresses are those the tests try; 10.0.2.2 is the world's end of the tap.
+var worldAddresses = []string{
+	"10.0.2.3", "10.5.5.5", "10.99.0.1", "10.99.5.1", "172.16.9.9", "192.168.1.1", "192.168.77.1", "169.254.169.254",
+	"198.51.100.9", "198.51.100.10", "203.0.113.7", "203.0.113.99", "1.1.1.1", "11.0.199.1", "11.1.199.1",
 }
 
 // world is what lies outside: it answers TCP and counts UDP on port 7 and 53.
@@ -90,9 +97,9 @@ func (w *world) furnish() {
 	check(w.t, err)
 	check(w.t, netlink.AddrAdd(peer, addr))
 	check(w.t, netlink.LinkSetUp(peer))
-	// Every address is one of ours ("AnyIP").
-	all := &net.IPNet{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}
-	check(w.t, netlink.RouteAdd(&netlink.Route{LinkIndex: lo.Attrs().Index, Dst: all, Type: unix.RTN_LOCAL, Table: unix.RT_TABLE_LOCAL, Scope: netlink.SCOPE_HOST}))
+	for _, own := range worldAddresses {
+		check(w.t, netlink.AddrAdd(lo, &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(own).To4(), Mask: net.CIDRMask(32, 32)}}))
+	}
 	for _, port := range []string{"53", "80"} {
 		l, err := net.Listen("tcp4", ":"+port)
 		check(w.t, err)
@@ -145,7 +152,7 @@ func (w *world) reach(to string) bool {
 	if !strings.Contains(to, ":") {
 		to += ":80"
 	}
-	c, err := net.DialTimeout("tcp4", to, 400*time.Millisecond)
+	c, err := net.DialTimeout("tcp4", to, 700*time.Millisecond)
 	if err != nil {
 		return false
 	}
@@ -158,7 +165,14 @@ func (w *world) reach(to string) bool {
 func (w *world) expect(what string, want map[string]bool) {
 	w.t.Helper()
 	for to, ok := range want {
-		if got := w.reach(to); got != ok {
+		got := w.reach(to)
+		for range 5 { // a busy machine may be slow to answer, never quick to
+			if got == ok || !ok {
+				break
+			}
+			got = w.reach(to)
+		}
+		if got != ok {
 			w.t.Errorf("%s: %s reachable %v, want %v", what, to, got, ok)
 		}
 	}
@@ -187,11 +201,11 @@ var decided = map[string]bool{
 func TestWithoutPolicyEverythingIsReachable(t *testing.T) {
 	inNamespaces(t, func(t *testing.T, w *world) {
 		w.configureTap()
+		all := map[string]bool{}
 		for to := range decided {
-			if !w.reach(to) {
-				t.Errorf("%s is not reachable: the other tests prove nothing", to)
-			}
+			all[to] = true
 		}
+		w.expect("without this the other tests prove nothing", all)
 	})
 }
 
@@ -300,11 +314,16 @@ func TestEgressIsReplacedLive(t *testing.T) {
 		check(t, netpolicy.InstallEgress(runtime.Network{}))
 		w.expect("off", map[string]bool{"10.5.5.5": false, "203.0.113.7": false, "10.0.2.3:53": false})
 		long := runtime.Network{Enabled: true}
-		for i := range 1500 {
-			long.Deny = append(long.Deny, netip.PrefixFrom(netip.AddrFrom4([4]byte{11, byte(i >> 8), byte(i), 0}), 24))
+		for i := range netpolicy.MaxRules - 1 { // and the default
+			long.Deny = append(long.Deny, netip.PrefixFrom(netip.AddrFrom4([4]byte{11, 0, byte(i), 0}), 24))
 		}
 		check(t, netpolicy.InstallEgress(long))
-		w.expect("a long list", map[string]bool{"11.5.219.1": false, "11.5.220.1": true})
+		w.expect("a long list", map[string]bool{"11.0.199.1": false, "11.1.199.1": true})
+		long.Deny = append(long.Deny, prefixes("11.1.0.0/16")...)
+		if err := netpolicy.InstallEgress(long); fault.KindOf(err) != fault.Config {
+			t.Errorf("one rule too many: %v", err)
+		}
+		w.expect("a list too long changes nothing", map[string]bool{"11.0.199.1": false, "11.1.199.1": true})
 	})
 }
 
@@ -372,7 +391,9 @@ func TestVerifyReadsBack(t *testing.T) {
 			t.Errorf("another policy: %v", err)
 		}
 		dst := &net.IPNet{IP: net.IPv4(172, 16, 0, 0).To4(), Mask: net.CIDRMask(12, 32)}
-		check(t, netlink.RouteDel(&netlink.Route{Dst: dst}))
+		lo, err := netlink.LinkByName("lo")
+		check(t, err)
+		check(t, netlink.RouteDel(&netlink.Route{LinkIndex: lo.Attrs().Index, Dst: dst, Scope: netlink.SCOPE_LINK}))
 		if err := observed(t, policy()); !errors.Is(err, netpolicy.ErrNotInForce) {
 			t.Errorf("with a route less: %v", err)
 		}
