@@ -6,7 +6,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
+	"lazaret.dev/lazaret/runtime"
 	"lazaret.dev/lazaret/runtime/image/vet"
 )
 
@@ -98,4 +101,47 @@ func ReadLayer(stored io.Reader, limits vet.Limits) (plain []byte, digest, diffI
 		return nil, "", "", err
 	}
 	return buf.Bytes(), hashOf(s.stored.sum).String(), hashOf(s.sum).String(), nil
+}
+
+// RunWorker applies stored layers to the directory rootfs and says how it went.
+func RunWorker(ctx context.Context, o Options, rootfs string, layers []*os.File, diffIDs []string) error {
+	o = o.withDefaults()
+	root, err := os.Open(rootfs)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	img := &resolved{}
+	for i, f := range layers {
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		img.layers = append(img.layers, storedLayer{diffID: diffIDs[i], size: info.Size()})
+	}
+	_, err = runWorker(ctx, o, root, unpackJob(o, img), layers, 0)
+	return err
+}
+
+// Empty removes what a test left in the directory rootfs, as its owners may.
+func Empty(ctx context.Context, o Options, rootfs string) error {
+	root, err := os.Open(rootfs)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	_, err = runWorker(ctx, o.withDefaults(), root, job{Action: jobEmpty}, nil, 0)
+	return err
+}
+
+// Discard removes a whole test Storage Root with its trees of mapped owners.
+func Discard(root string, ids runtime.IDs) error {
+	o := Options{StorageRoot: root, IDs: ids}.withDefaults()
+	entries, _ := os.ReadDir(lowersDir(root))
+	for _, e := range entries {
+		if err := removeTree(context.Background(), o, filepath.Join(lowersDir(root), e.Name()), ids); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(root)
 }

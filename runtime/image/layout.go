@@ -117,7 +117,7 @@ func (l layout) blob(what string, desc v1.Descriptor, limit int64) ([]byte, erro
 		return nil, fmt.Errorf("%s has a digest of kind %.20q", what, desc.Digest.Algorithm)
 	}
 	if desc.Size < 0 || desc.Size > limit {
-		return nil, fmt.Errorf("%s of %d bytes is outside 0…%d", what, desc.Size, limit)
+		return nil, fmt.Errorf("%s of %d bytes is outside 0 to %d", what, desc.Size, limit)
 	}
 	b, err := readBounded(l.path(desc.Digest), limit)
 	if err != nil {

@@ -74,7 +74,7 @@ func parseManifest(b []byte, limits vet.Limits) (*v1.Manifest, error) {
 	case !m.Config.MediaType.IsConfig():
 		return nil, fmt.Errorf("read manifest: its configuration has type %q, so it is no image", string(m.Config.MediaType))
 	case m.Config.Size < 0 || m.Config.Size > limits.ImageConfigBytes:
-		return nil, fmt.Errorf("read manifest: a configuration of %d bytes is outside 0…%d", m.Config.Size, limits.ImageConfigBytes)
+		return nil, fmt.Errorf("read manifest: a configuration of %d bytes is outside 0 to %d", m.Config.Size, limits.ImageConfigBytes)
 	case len(m.Layers) > limits.Layers:
 		return nil, fmt.Errorf("read manifest: %d layers exceed the limit of %d", len(m.Layers), limits.Layers)
 	case m.Config.Digest.Algorithm != "sha256":
@@ -85,7 +85,7 @@ func parseManifest(b []byte, limits vet.Limits) (*v1.Manifest, error) {
 		case l.Digest.Algorithm != "sha256":
 			return nil, fmt.Errorf("read manifest: layer %d has a digest of kind %q", i+1, l.Digest.Algorithm)
 		case l.Size < 0 || l.Size > limits.CompressedBytes:
-			return nil, fmt.Errorf("read manifest: layer %d of %d bytes is outside 0…%d", i+1, l.Size, limits.CompressedBytes)
+			return nil, fmt.Errorf("read manifest: layer %d of %d bytes is outside 0 to %d", i+1, l.Size, limits.CompressedBytes)
 		case len(l.URLs) > 0:
 			return nil, fmt.Errorf("read manifest: layer %d is kept elsewhere than the image", i+1)
 		case !l.MediaType.IsLayer():

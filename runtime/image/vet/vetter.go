@@ -134,7 +134,7 @@ func (v *Vetter) kind(hdr *tar.Header, entry *Entry) *Refusal {
 		return refuse(RuleRootType, hdr.Name, "the root has type %q", hdr.Typeflag)
 	}
 	if hdr.Size < 0 || hdr.Size > v.limits.FileBytes {
-		return refuse(RuleFileSize, hdr.Name, "%d bytes are outside 0…%d", hdr.Size, v.limits.FileBytes)
+		return refuse(RuleFileSize, hdr.Name, "%d bytes are outside 0 to %d", hdr.Size, v.limits.FileBytes)
 	}
 	switch hdr.Typeflag {
 	case tar.TypeReg:
@@ -161,7 +161,7 @@ func (v *Vetter) kind(hdr *tar.Header, entry *Entry) *Refusal {
 
 func (v *Vetter) symlink(hdr *tar.Header) *Refusal {
 	if n := len(hdr.Linkname); n == 0 || n > v.limits.LinkBytes {
-		return refuse(RuleLinkLength, hdr.Name, "a link target of %d bytes is outside 1…%d", n, v.limits.LinkBytes)
+		return refuse(RuleLinkLength, hdr.Name, "a link target of %d bytes is outside 1 to %d", n, v.limits.LinkBytes)
 	}
 	if strings.IndexByte(hdr.Linkname, 0) >= 0 {
 		return refuse(RuleNameNUL, hdr.Name, "the link target holds a NUL byte")
@@ -205,7 +205,7 @@ func (v *Vetter) owner(hdr *tar.Header) *Refusal {
 		count uint32
 	}{{"user", hdr.Uid, v.owners.UIDs}, {"group", hdr.Gid, v.owners.GIDs}} {
 		if id.value < 0 || int64(id.value) >= int64(id.count) {
-			return refuse(RuleOwner, hdr.Name, "%s id %d is outside the mapped range 0…%d", id.what, id.value, int64(id.count)-1)
+			return refuse(RuleOwner, hdr.Name, "%s id %d is outside the mapped range 0 to %d", id.what, id.value, int64(id.count)-1)
 		}
 	}
 	return nil
