@@ -5,6 +5,9 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 )
 
 // Writer draws grids on the developer's terminal. It remembers what the terminal
@@ -95,8 +98,9 @@ func (w *Writer) row(y int, row, old []Cell, empty int) {
 		w.cursor.Visible = false
 	}
 	tail := blankTail(row)
+	reach := 0 // cells before it may have been drawn over
 	for x := 0; x < len(row); {
-		if !w.differs(row, old, x) {
+		if x >= reach && !w.differs(row, old, x) {
 			x++
 			continue
 		}
@@ -109,8 +113,24 @@ func (w *Writer) row(y int, row, old []Cell, empty int) {
 			w.buf = append(w.buf, "\x1b[K"...)
 			return
 		}
+		reach = max(reach, x+clusterReach(row[x]))
 		x = w.cell(x, row)
 	}
+}
+
+// clusterReach returns how many cells a cluster takes on a terminal that does not
+// join its characters; 0 for a single character, on which terminals agree.
+func clusterReach(c Cell) int {
+	if c.Width == 0 || utf8.RuneCountInString(c.Text) < 2 {
+		return 0
+	}
+	n := 0
+	for _, r := range c.Text {
+		if n += min(2, uniseg.StringWidth(string(r))); r >= 0x1f3fb && r <= 0x1f3ff {
+			n += 2 // a skin tone that is not joined is drawn as a swatch
+		}
+	}
+	return n
 }
 
 // differs reports whether the cell must be written. The cell after a changed one
@@ -152,6 +172,11 @@ func plainGap(cells []Cell, s Style) bool {
 func (w *Writer) cell(x int, row []Cell) int {
 	c := row[x]
 	w.setStyle(c.Style)
+	if c.Width == 2 && clusterReach(c) > 0 {
+		// A terminal that draws it in one cell must not leave old content in the other.
+		w.buf = append(w.buf, "  "...)
+		w.buf = appendCSI(w.buf, 'H', w.y+1, x+1)
+	}
 	w.buf = append(w.buf, textOf(c)...)
 	next := x + max(1, int(c.Width))
 	if ascii(c) && next < len(row) {

@@ -131,6 +131,51 @@ func TestDrawReanchorsAfterWideGlyphs(t *testing.T) {
 	}
 }
 
+// TestDrawOnTerminalsThatDisagree draws clusters on terminals that count them
+// narrower (no width by selector) or wider (no joining at all) than we do. Nothing
+// but the cluster itself may look different.
+func TestDrawOnTerminalsThatDisagree(t *testing.T) {
+	t.Parallel()
+	terminals := map[string]func(p []byte, e term.Emulator){
+		"narrow": func(p []byte, e term.Emulator) { e.Write(p) },
+		"wide": func(p []byte, e term.Emulator) {
+			// A sequence between two characters keeps them from joining.
+			for _, r := range string(p) {
+				e.Write([]byte(string(r)))
+				if r >= 0x80 {
+					e.Write([]byte("\x1b[>0q"))
+				}
+			}
+		},
+	}
+	for name, feed := range terminals {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := term.New(20, 2, term.Options{NarrowSelector: name == "narrow"})
+			w := frame.NewWriter(writeFunc(func(p []byte) (int, error) { feed(p, e); return len(p), nil }), frame.Profile{})
+			e.Write([]byte("\x1b[?7l"))
+			g := frame.NewGrid(20, 2)
+			text(g, 0, "xxxxxxxxxxxxxxxxxxxx", frame.Style{})
+			text(g, 1, "yyyyyyyyyyyyyyyyyyyy", frame.Style{})
+			draw(t, w, g)
+			text(g, 0, "a⚠\ufe0fbxx🇩🇪cxx", frame.Style{})
+			draw(t, w, g)
+			got := e.Frame(0)
+			for x, want := range map[int]string{0: "a", 3: "b", 4: "x", 8: "c", 9: "x", 10: "x", 19: "x"} {
+				if c := got.At(x, 0); c.Text != want {
+					t.Errorf("column %d shows %q, want %q\n%s", x, c.Text, want, got)
+				}
+			}
+			if c := got.At(2, 0); c.Text == "x" {
+				t.Error("old content beside a cluster")
+			}
+			if got.At(0, 1).Text != "y" || got.At(19, 1).Text != "y" {
+				t.Errorf("the next row is not untouched:\n%s", got)
+			}
+		})
+	}
+}
+
 func TestDrawNeverWritesControls(t *testing.T) {
 	t.Parallel()
 	s := newShown(10, 1)
