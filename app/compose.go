@@ -60,8 +60,12 @@ func (m *Model) panesArea() frame.Rect { return frame.Rect{W: m.out.w, H: max(0,
 
 // overArea is where views over the panes are drawn.
 func (m *Model) overArea(c views.Canvas) views.Canvas {
-	const widest, highest = 112, 40
-	return c.Sub(m.panesArea()).Centered(widest, highest)
+	const widest, highest, margin = 112, 40, 24
+	area, w := m.panesArea(), widest
+	if area.W < widest+margin {
+		w = area.W // slivers of the panes at the sides tell nobody anything
+	}
+	return c.Sub(area).Centered(w, highest)
 }
 
 func (m *Model) drawPanes(c views.Canvas, now time.Time) {
@@ -93,7 +97,7 @@ func (m *Model) drawPanes(c views.Canvas, now time.Time) {
 func (m *Model) paneView(p *pane, order []layout.ID, now time.Time) paneview.View {
 	v := paneview.View{
 		Info: m.info(p), Focused: p.id == m.focus, Zoomed: m.zoomed, Copy: p.copy,
-		Steps: p.steps, Error: p.err, Fix: p.fix, Armed: p.guard.Armed(now),
+		Steps: p.steps, Error: p.err, Fix: p.fix, Armed: p.guard.Armed(now), Dead: m.keys[tableDead],
 	}
 	for i, id := range order {
 		if views.PaneID(id) == p.id {
@@ -122,14 +126,14 @@ func (m *Model) drawDock(c views.Canvas, now time.Time) {
 	c.Fill(themes.Dock)
 	x := 0
 	if n := len(m.waiting()); n > 0 {
-		x = c.Text(0, 0, fmt.Sprintf(" ● %s: %s r ", count(n, "request")+waitVerb(n), m.opt.Leader), themes.DockAlert)
+		x = c.Text(0, 0, fmt.Sprintf(" ● %s: %s ", count(n, "request")+waitVerb(n), m.chord("review")), themes.DockAlert)
 	}
 	if msg, ok := m.msgs.shown(now); ok {
 		sign, _ := messages.Sign(msg.Level)
 		c.Text(x+1, 0, sign+msg.Text, themes.Dock)
 		return
 	}
-	hint := fmt.Sprintf("%s · %s then ? for help ", count(m.liveSessions(), "session"), m.opt.Leader)
+	hint := fmt.Sprintf("%s · %s for help ", count(m.liveSessions(), "session"), m.chord("help"))
 	if m.in.leader {
 		hint = m.opt.Leader + " … "
 	}

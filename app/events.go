@@ -97,7 +97,7 @@ func (m *Model) paneAsks(msg askMsg) {
 		case term.EventClipboard:
 			// Never silently: what is pasted next must be what was copied last.
 			m.in.offered = ev.Text
-			m.notify(views.Info, fmt.Sprintf("%s offers %d bytes for the clipboard: %s y takes them", p.req.Profile, len(ev.Text), m.opt.Leader))
+			m.notify(views.Info, fmt.Sprintf("%s offers %d bytes for the clipboard: %s takes them", p.req.Profile, len(ev.Text), m.chord("accept-clip")))
 		}
 	}
 }
@@ -110,6 +110,10 @@ func (m *Model) bell(p *pane) {
 	}
 }
 
+// desktopNote asks the terminal for a desktop notification (OSC 9). Its text is ours:
+// nothing of a request goes there.
+const desktopNote = "\x1b]9;Lazaret: a request waits for you\a"
+
 // asks puts a request into the inbox.
 func (m *Model) asks(p *pane, pending escalate.Pending) {
 	id := pending.Request.ID
@@ -118,6 +122,9 @@ func (m *Model) asks(p *pane, pending escalate.Pending) {
 	}
 	m.asked = append(m.asked, request{pane: p.id, pending: pending})
 	m.opt.Screen.Control([]byte{'\a'})
+	if !m.in.focused {
+		m.opt.Screen.Control([]byte(desktopNote))
+	}
 	m.redraw()
 }
 

@@ -206,7 +206,7 @@ func TestGoldenOpening(t *testing.T) {
 							return ctx.Err()
 						}
 					})
-					d.Settle()
+					d.Wait(time.Second)
 					apptest.Golden(t, id, d.Screen.Last())
 				})
 			})

@@ -118,7 +118,7 @@ func (m *Model) leaderKey(chord string, ev input.Event) {
 	case len(chord) == 1 && chord >= "1" && chord <= "9":
 		m.focusNumber(int(chord[0] - '0'))
 	case chord != "":
-		m.notify(views.Info, fmt.Sprintf("%s %s does nothing; %s ? shows the keys", m.opt.Leader, chord, m.opt.Leader))
+		m.notify(views.Info, fmt.Sprintf("%s %s does nothing; %s shows the keys", m.opt.Leader, chord, m.chord("help")))
 	}
 }
 
@@ -262,7 +262,7 @@ func (m *Model) copyOut(text string) {
 	}
 	m.in.clip = text
 	m.opt.Screen.Control(osc52(text))
-	m.notify(views.Info, fmt.Sprintf("copied %d bytes; %s ] pastes them here, and the terminal was asked to take them", len(text), m.opt.Leader))
+	m.notify(views.Info, fmt.Sprintf("copied %d bytes; %s pastes them here, and the terminal was asked to take them", len(text), m.chord("paste")))
 }
 
 var _ paneview.Text = (*terminal)(nil)

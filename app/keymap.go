@@ -82,23 +82,18 @@ func newKeymap(keys map[string]string) keymap {
 	return k
 }
 
-// Actions returns the name of every action a key can be bound to, for the
-// configuration's check and its documentation.
-func Actions() []views.Binding {
-	var rows []views.Binding
-	for _, t := range newKeymap(nil) {
-		rows = append(rows, t.Rows...)
+// Tables returns every key table with its default keys, the leader's first. The
+// configuration's [keys] names their actions.
+func Tables() []views.Table {
+	k := newKeymap(nil)
+	var tables []views.Table
+	for _, name := range []string{
+		tableLeader, tableReview, tableEdit, tableConfirm, tableInbox, tableFleet, tableStart,
+		tableStatus, tableCopy, tableDead, tableMessages, tableHelp,
+	} {
+		tables = append(tables, k[name])
 	}
-	slices.SortFunc(rows, func(a, b views.Binding) int {
-		switch {
-		case a.Action < b.Action:
-			return -1
-		case a.Action > b.Action:
-			return 1
-		}
-		return 0
-	})
-	return rows
+	return tables
 }
 
 // leaderTable is the leader's keys with the reason why one does nothing now.
@@ -136,4 +131,10 @@ func (m *Model) disabled(action string) string {
 		}
 	}
 	return ""
+}
+
+// chord is how a leader action is typed, for hints.
+func (m *Model) chord(action string) string {
+	row, _ := m.keys[tableLeader].Named(action)
+	return m.opt.Leader + " " + row.Key()
 }

@@ -32,19 +32,18 @@ func Run(ctx context.Context, opt Options, profile frame.Profile) error {
 		return fmt.Errorf("open dashboard: %w", err)
 	}
 	defer terminal.Close()
-	rescue := func() {
-		if r := recover(); r != nil {
-			_ = terminal.Restore()
-			panic(r)
-		}
-	}
-	defer rescue()
 	features := frame.Features{Mouse: true, Paste: true, Focus: true, KittyFlags: 1}
-	screen, err := outer.Enter(terminal, features, profile, rescue)
+	screen, err := outer.Enter(terminal, features, profile)
 	if err != nil {
 		return fmt.Errorf("open dashboard: %w", err)
 	}
 	defer screen.Close()
+	rescue := func() {
+		if r := recover(); r != nil {
+			_ = screen.Close()
+			panic(r)
+		}
+	}
 	if opt.W, opt.H, err = screen.Size(); err != nil {
 		return fmt.Errorf("open dashboard: %w", err)
 	}

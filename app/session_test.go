@@ -61,6 +61,15 @@ func TestExitKeepsTheLastOutput(t *testing.T) {
 	})
 }
 
+func TestExitBarHidesNoOutput(t *testing.T) {
+	bubble(t, func(t *testing.T, d *apptest.Driver) {
+		d.Session(0).Print(strings.Repeat("filler\r\n", 40) + "the very last words")
+		d.Session(0).Exit(1)
+		d.Settle()
+		mustShow(t, d, "the very last words", "exited with status 1")
+	})
+}
+
 // A developer who is still typing when the program ends must not start or close
 // anything by it.
 func TestEndedPaneTakesNoKeyBeforeAPause(t *testing.T) {

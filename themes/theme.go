@@ -57,9 +57,9 @@ func build(name string, p palette) Theme {
 		}
 		return a
 	}
-	faint := frame.Attr(0)
+	faint, ruled := frame.Attr(0), frame.Attr(0)
 	if colourless {
-		faint = dim
+		faint, ruled = dim, underline
 	}
 	t := Theme{Name: name}
 	t.styles = [tokenCount]frame.Style{
@@ -68,7 +68,7 @@ func build(name string, p palette) Theme {
 		Strong:        {FG: p.text, BG: p.panel, Attr: bold},
 		Border:        {FG: p.line, BG: p.panel, Attr: faint},
 		BorderFocused: {FG: p.lineFocused, BG: p.panel, Attr: bold},
-		Title:         {FG: p.muted, BG: p.bar, Attr: underline},
+		Title:         {FG: p.muted, BG: p.bar, Attr: ruled},
 		TitleFocused:  {FG: p.focusFG, BG: p.focusBG, Attr: invert(bold)},
 		Dock:          {FG: p.text, BG: p.bar},
 		DockAlert:     {FG: p.alertFG, BG: p.alertBG, Attr: invert(bold)},

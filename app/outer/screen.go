@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"lazaret.dev/lazaret/internal/frame"
 )
@@ -35,9 +36,8 @@ type Screen struct {
 // input (DECRQM).
 const query = "\x1b[?2026$p"
 
-// Enter takes the terminal over and starts the writer. rescue is deferred in its
-// goroutine.
-func Enter(t *frame.Terminal, f frame.Features, p frame.Profile, rescue func()) (*Screen, error) {
+// Enter takes the terminal over and starts the writer.
+func Enter(t *frame.Terminal, f frame.Features, p frame.Profile) (*Screen, error) {
 	// A dashboard that was killed could not clean up; this start does.
 	if _, err := t.File().WriteString(frame.Repair()); err != nil {
 		return nil, fmt.Errorf("repair terminal: %w", err)
@@ -51,8 +51,13 @@ func Enter(t *frame.Terminal, f frame.Features, p frame.Profile, rescue func()) 
 	}
 	s.Control([]byte(query))
 	go func() {
-		defer rescue()
-		defer close(s.done)
+		defer func() {
+			close(s.done)
+			if r := recover(); r != nil {
+				_ = t.Restore()
+				panic(r)
+			}
+		}()
 		s.run()
 	}()
 	return s, nil
@@ -174,13 +179,22 @@ func (s *Screen) resume() {
 	s.signal()
 }
 
-// Close stops writing and puts the terminal back. A picture that was not yet
-// written is dropped.
+// closeTime is how long Close waits for a picture that is being written. A terminal
+// that takes nothing must not keep the dashboard from leaving.
+const closeTime = 500 * time.Millisecond
+
+// Close stops writing and puts the terminal back, in this order, so that no rest of
+// a picture follows. A picture that was not yet begun is dropped. It may be called
+// more than once and from a deferred recover.
 func (s *Screen) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 	s.signal()
+	select {
+	case <-s.done:
+	case <-time.After(closeTime):
+	}
 	return s.terminal.Restore()
 }
 

@@ -23,6 +23,13 @@ type View struct {
 	Error string // why it could not be opened
 	Fix   string // what to do about it
 	Armed bool   // a dead pane takes its keys
+	Dead  views.Table
+}
+
+// key is the key of a dead pane's action.
+func (v *View) key(action string) string {
+	row, _ := v.Dead.Named(action)
+	return row.Key()
 }
 
 // Step is one step of a launch.
@@ -77,6 +84,11 @@ func (v *View) drawTitle(c views.Canvas) {
 		c.Right(0, right, k)
 		room -= w + 1
 	}
+	if need := fmt.Sprintf(" ● needs you: %d ", v.Info.Pending); v.Info.Pending > 0 && frame.Width(need) < room {
+		room -= frame.Width(need)
+		c.Text(room, 0, need, themes.DockAlert)
+		room--
+	}
 	mark := " "
 	if v.Focused {
 		mark = "▶"
@@ -89,9 +101,6 @@ func (v *View) drawTitle(c views.Canvas) {
 // the same without colour.
 func (v *View) status() string {
 	var parts []string
-	if v.Info.Pending > 0 {
-		parts = append(parts, fmt.Sprintf("● needs you: %d", v.Info.Pending))
-	}
 	if v.Info.Bell {
 		parts = append(parts, "♪ bell")
 	}
@@ -112,13 +121,15 @@ func (v *View) status() string {
 }
 
 func (v *View) drawScreen(c views.Canvas) {
-	bottom := c.Area.H
+	bottom, first := c.Area.H, 0
 	dead := !v.Info.State.Live()
 	if dead {
 		bottom--
+		first = v.lowest() - bottom + 1
 	}
 	if v.Screen != nil {
-		c.Grid.Draw(c.Area.X, c.Area.Y, v.Screen, frame.Rect{W: min(c.Area.W, v.Screen.W), H: min(bottom, v.Screen.H)})
+		first = max(0, first)
+		c.Grid.Draw(c.Area.X, c.Area.Y, v.Screen, frame.Rect{Y: first, W: min(c.Area.W, v.Screen.W), H: min(bottom, v.Screen.H-first)})
 	}
 	if v.Copy != nil {
 		v.Copy.Draw(c)
@@ -132,6 +143,22 @@ func (v *View) drawScreen(c views.Canvas) {
 		c.Cursor(cur.X, cur.Y)
 		c.Grid.Cursor.Shape = cur.Shape
 	}
+}
+
+// lowest returns the last row of the screen that shows something, so that the line
+// about the end of a session never hides the session's last words.
+func (v *View) lowest() int {
+	if v.Screen == nil {
+		return -1
+	}
+	for y := v.Screen.H - 1; y >= 0; y-- {
+		for x := range v.Screen.W {
+			if t := v.Screen.At(x, y).Text; t != "" && t != " " {
+				return y
+			}
+		}
+	}
+	return -1
 }
 
 func (v *View) cursor() frame.Cursor {
@@ -152,7 +179,7 @@ func (v *View) drawDead(c views.Canvas) {
 	}
 	hint := ""
 	if v.Focused && v.Armed {
-		hint = " — r start again · x close"
+		hint = " — " + v.key("pane-restart") + " start again · " + v.key("pane-dismiss") + " close"
 	}
 	c.Text(0, 0, " "+what+hint, themes.DockAlert)
 }
@@ -190,7 +217,8 @@ func (v *View) drawFailed(c views.Canvas) {
 		y++
 		put("Fix: "+v.Fix, themes.Accent)
 	}
-	y++
-	c.Line(1, y, views.Span{Text: "r", Token: themes.Key}, views.Span{Text: " try again   ", Token: themes.Text},
-		views.Span{Text: "x", Token: themes.Key}, views.Span{Text: " close the pane", Token: themes.Text})
+	if v.Armed {
+		c.Line(1, y+1, views.Span{Text: v.key("pane-restart"), Token: themes.Key}, views.Span{Text: " try again   ", Token: themes.Text},
+			views.Span{Text: v.key("pane-dismiss"), Token: themes.Key}, views.Span{Text: " close the pane", Token: themes.Text})
+	}
 }
