@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -69,8 +70,13 @@ func (c *Config) newGuard(profile string) (*guard, error) {
 	if g.dataRoot != "" {
 		g.own = []string{resolve(t["profile_dir"]), resolve(filepath.Join(t["domain_dir"], "volumes"))}
 	}
+	// The name counts as well as what it leads to: whoever can replace a link on
+	// the way decides where the way leads.
 	for _, f := range c.protected() {
 		g.files = append(g.files, place{resolve(f.path), f.why}, place{f.path, f.why})
+	}
+	if root := c.Storage.DataRoot; root != g.dataRoot {
+		g.files = append(g.files, place{root, "a link to the Storage Root"})
 	}
 	for _, f := range c.forbidden() {
 		g.forbidden = append(g.forbidden, place{resolve(f.path), f.why}, place{f.path, f.why})
@@ -238,7 +244,8 @@ func socketIn(host string, info os.FileInfo) string {
 }
 
 func rootCause(err error) error {
-	if pe, ok := err.(*os.PathError); ok { //nolint:errorlint // os documents the type
+	var pe *os.PathError
+	if errors.As(err, &pe) {
 		return pe.Err
 	}
 	return err

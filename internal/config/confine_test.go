@@ -127,6 +127,22 @@ func TestVolumesThatAreAllowed(t *testing.T) {
 	}
 }
 
+// Whoever can replace a link decides where it leads.
+func TestLinkToTheStorageRootStaysOutside(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mkdir(w.home+"/real", w.home+"/links", w.home+"/harmless")
+	if err := os.Symlink(w.home+"/real", w.home+"/links/data"); err != nil {
+		t.Fatal(err)
+	}
+	w.environ = append(w.environ, "XDG_DATA_HOME="+w.home+"/links/data")
+	_, err := w.volume("~/links")
+	wantRefused(t, err, fault.Config, "a link to the Storage Root")
+	if _, err := w.volume("~/harmless"); err != nil {
+		t.Error(err)
+	}
+}
+
 // A broken volume of one profile does not stop another.
 func TestVolumesAreJudgedPerProfile(t *testing.T) {
 	t.Parallel()

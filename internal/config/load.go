@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -200,7 +201,8 @@ func (c *Config) notices() []string {
 }
 
 func asProblems(err error) Problems {
-	if ps, ok := err.(Problems); ok { //nolint:errorlint // never wrapped in this package
+	var ps Problems
+	if errors.As(err, &ps) {
 		return ps
 	}
 	return Problems{{Message: err.Error()}}
