@@ -60,10 +60,10 @@ func featureModes(f Features) []int {
 
 // Repair returns the bytes that clean a terminal whose last user was killed before
 // it could: every mode Enter can set is turned off. The kitty flags are set to 0
-// rather than popped, since how many were pushed is not known. It does not leave
-// the alternate screen twice in a way that moves the cursor of a clean terminal.
+// rather than popped, since how many were pushed is not known. Cluster widths stay:
+// in some terminals they are on by default. A clean terminal keeps its cursor.
 func Repair() string {
-	all := leaveSequence(Features{Mouse: true, Motion: true, Paste: true, Focus: true, ClusterMode: true})
+	all := leaveSequence(Features{Mouse: true, Motion: true, Paste: true, Focus: true})
 	// 1049l on a terminal already on its main screen would restore a stale
 	// cursor; 47l only switches.
 	return "\x1b[=0;1u" + strings.Replace(all, "\x1b[?1049l", "\x1b[?47l", 1)

@@ -17,7 +17,7 @@ type Features struct {
 	Paste       bool // bracketed paste (2004)
 	Focus       bool // focus reports (1004)
 	KittyFlags  int  // kitty keyboard flags to push; 0 for none
-	ClusterMode bool // widths by grapheme cluster (2027)
+	ClusterMode bool // widths by grapheme cluster (2027); only where the terminal said it is off
 }
 
 // Terminal is the developer's terminal: raw mode and the modes we set, and the
