@@ -10,8 +10,8 @@ import (
 	"lazaret.dev/lazaret/runtime"
 )
 
-// detectIDs chooses how guest ids map to host ids.
-func detectIDs(string) (runtime.IDs, string, error) {
+// hostIDs chooses how guest ids map to host ids.
+func hostIDs(string) (runtime.IDs, string, error) {
 	if os.Getuid() == 0 {
 		wide := runtime.IDRange{Host: 700_000_000, Count: 65536}
 		return runtime.IDs{Mode: runtime.ModeRoot, UIDs: wide, GIDs: wide}, "", nil

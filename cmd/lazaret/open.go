@@ -48,7 +48,7 @@ func (p planner) plan(ctx context.Context, profile, workspace string, progress f
 		return plan.Plan{}, err
 	}
 	var notice string
-	if around.IDs, notice, err = detectIDs(p.config.Storage.DataRoot); err != nil {
+	if around.IDs, notice, err = hostIDs(p.config.Storage.DataRoot); err != nil {
 		return plan.Plan{}, err
 	}
 	if notice != "" {

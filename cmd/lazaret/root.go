@@ -54,7 +54,7 @@ lazaret run the command's own.`,
 	})
 	root.AddCommand(
 		newRunCommand(), newPsCommand(), newStatusCommand(),
-		newConfigCommand(), newInitCommand(),
+		newConfigCommand(), newInitCommand(), newImageCommand(hostIDs),
 		newManCommand(root),
 	)
 	refuseWrongArguments(root)

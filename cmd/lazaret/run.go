@@ -13,6 +13,7 @@ import (
 
 	"lazaret.dev/lazaret/coordinator/attach"
 	"lazaret.dev/lazaret/coordinator/client"
+	"lazaret.dev/lazaret/coordinator/root"
 	"lazaret.dev/lazaret/coordinator/spawn"
 	"lazaret.dev/lazaret/coordinator/wire"
 	"lazaret.dev/lazaret/internal/fault"
@@ -96,10 +97,16 @@ func (o runOptions) run(cmd *cobra.Command) error {
 	} else {
 		code, err = attach.Pipes(context.Background(), session, os.Stdin, os.Stdout, os.Stderr)
 	}
-	if err == nil && code != 0 {
-		err = statusError(code)
+	if err != nil {
+		// A coordinator that was killed leaves its socket, and we may be the last
+		// to know.
+		root.AwaitSwept(context.Background(), c.Storage.DataRoot, o.profile, workspace)
+		return err
 	}
-	return err
+	if code != 0 {
+		return statusError(code)
+	}
+	return nil
 }
 
 // openSession opens the session; until it is open, an interrupt ends the attempt.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"lazaret.dev/lazaret/coordinator/wire"
@@ -18,6 +19,10 @@ import (
 
 // ErrClosed is returned by calls on a session whose connection has ended.
 var ErrClosed = errors.New("session connection is closed")
+
+// ErrNoAnswer is returned when the coordinator closed the connection before it
+// answered: it was going down as we came.
+var ErrNoAnswer = errors.New("the coordinator did not answer")
 
 // eventQueue bounds what a slow reader of Events makes this process hold: when
 // it is full the connection is not read, the coordinator stops reading the
@@ -33,6 +38,7 @@ type Session struct {
 	anchor  ed25519.PrivateKey
 	events  chan Event
 	gone    chan struct{} // closed by Close: nobody reads events any more
+	done    chan struct{} // closed by the reader at its end
 
 	sendMu sync.Mutex // one frame at a time on conn
 
@@ -62,6 +68,7 @@ func Open(ctx context.Context, conn net.Conn, hello wire.Hello, start wire.Start
 		conn: conn, welcome: welcome, anchor: anchor,
 		events: make(chan Event, eventQueue),
 		gone:   make(chan struct{}),
+		done:   make(chan struct{}),
 	}
 	s.credit.init()
 	go s.read()
@@ -96,9 +103,15 @@ func ask(conn net.Conn, m wire.Message) (wire.Message, error) {
 		if answer, readErr := wire.Read(conn); readErr == nil {
 			return answer, nil
 		}
+		if isClosed(err) {
+			return nil, ErrNoAnswer
+		}
 		return nil, err
 	}
 	answer, err := wire.Read(conn)
+	if isClosed(err) {
+		return nil, ErrNoAnswer
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read coordinator's answer: %w", err)
 	}
@@ -113,6 +126,9 @@ func (s *Session) Welcome() wire.Welcome { return s.welcome }
 
 // Events returns the session's events in order. It is closed after Exit or Lost.
 func (s *Session) Events() <-chan Event { return s.events }
+
+// Done is closed when the connection has ended and every event was taken.
+func (s *Session) Done() <-chan struct{} { return s.done }
 
 // Write sends p to the session's terminal or standard input, in order, waiting
 // until the coordinator takes it.
@@ -191,6 +207,7 @@ func (s *Session) send(m wire.Message) error {
 
 // read is the reader goroutine; it ends with the connection.
 func (s *Session) read() {
+	defer close(s.done)
 	defer close(s.events)
 	defer s.Close()
 	defer s.credit.close()
@@ -240,9 +257,14 @@ func connectionError(err error) error {
 	switch {
 	case errors.Is(err, net.ErrClosed):
 		return ErrClosed
-	case errors.Is(err, io.EOF):
-		return errors.New("the coordinator closed the connection without an exit status")
+	case isClosed(err):
+		return errors.New("the coordinator ended unexpectedly")
 	default:
 		return fmt.Errorf("read from coordinator: %w", err)
 	}
+}
+
+// isClosed says whether err means that the other end closed, or is gone.
+func isClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

@@ -56,6 +56,8 @@ const firstClient = 15 * time.Second
 // nothing of it is left.
 func Main(w Wiring) int {
 	unix.Umask(0o077)
+	// It was started by way of /proc/self/exe and would be called "exe".
+	os.WriteFile("/proc/self/comm", []byte("lazaret-hc"), 0)
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT) // a terminal's business, and we have none
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM)
 	defer stop()

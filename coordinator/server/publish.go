@@ -38,25 +38,23 @@ func (p *process) checkLock() error {
 // clearStale removes what a killed coordinator of this Domain left. Holding the
 // Domain lock is what makes it safe: nobody can be using any of it.
 func (p *process) clearStale() error {
-	if err := root.RemoveEndpoint(p.Plan.Root()); err != nil {
-		return err
+	removed, err := root.Clear(p.Plan.Root())
+	if len(removed) > 0 {
+		p.log.Info("removed what an earlier coordinator left", "paths", removed)
 	}
-	dir := p.socketDir()
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err != nil {
+		p.log.Warn("remove what an earlier coordinator left", "err", err)
+	}
+	if err := os.MkdirAll(p.socketDir(), 0o700); err != nil {
 		return fmt.Errorf("make socket directory: %w", err)
 	}
-	stale, err := filepath.Glob(filepath.Join(dir, "*.sock"))
+	stale, err := filepath.Glob(filepath.Join(p.socketDir(), "*.sock"))
 	if err != nil {
 		return err
 	}
-	generations, err := filepath.Glob(filepath.Join(p.Plan.Root(), "gen", "*"))
-	if err != nil {
-		return err
-	}
-	for _, path := range append(stale, generations...) {
-		p.log.Info("removing what an earlier coordinator left", "path", path)
-		if err := os.RemoveAll(path); err != nil {
-			p.log.Warn("remove", "path", path, "err", err)
+	for _, path := range stale {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove stale socket: %w", err)
 		}
 	}
 	return nil

@@ -70,7 +70,14 @@ func (o Opener) Open(ctx context.Context, r Request, progress func(string)) (*cl
 		return nil, err
 	}
 	s, err := a.open(ctx)
-	return s, explain(err)
+	if err != nil {
+		return nil, explain(err)
+	}
+	go func() {
+		<-s.Done()
+		root.Sweep(dir) // for a coordinator that was killed: nobody else may come
+	}()
+	return s, nil
 }
 
 // newAnchor draws a Session Anchor; it never leaves this process.
@@ -122,7 +129,7 @@ func worthStarting(err error) bool {
 	if errors.As(err, &refused) {
 		return refused.Code == wire.CodeStopping
 	}
-	return errors.Is(err, errNotRunning)
+	return errors.Is(err, errNotRunning) || errors.Is(err, client.ErrNoAnswer)
 }
 
 // lead takes the start lock and starts a coordinator, unless another client has

@@ -294,8 +294,15 @@ func TestKilledCoordinator(t *testing.T) {
 	}
 	_, last := finish(t, s)
 	lost, ok := last.(client.Lost)
-	if !ok || !strings.Contains(lost.Err.Error(), "without an exit status") {
+	if !ok || !strings.Contains(lost.Err.Error(), "ended unexpectedly") {
 		t.Errorf("last event = %+v", last)
+	}
+	// The client that saw it clears up, without another start.
+	if err := root.AwaitSwept(t.Context(), w.plan.DataRoot, w.plan.Profile, w.plan.Workspace); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(w.plan.RuntimeDir, "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 	if out, _ := finish(t, w.mustOpen("echo", "again")); out != "again\n" {
 		t.Errorf("second start: %q", out)
