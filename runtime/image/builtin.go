@@ -8,14 +8,14 @@ import (
 )
 
 // resolveBuiltin returns the built-in image, building it when there is none yet
-// or a newer one is asked for. One process builds at a time.
+// or a newer one is asked for.
 func resolveBuiltin(ctx context.Context, o Options) (*resolved, error) {
-	lock, err := lockFile(ctx, filepath.Join(locksDir(o.StorageRoot), "build"), func() { o.Progress(StageWait, 0, 0) })
+	lock, err := lockBuilds(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer lock.Close()
-	dir := filepath.Join(buildsDir(o.StorageRoot), hostBase().suite)
+	dir := builtDir(o.StorageRoot)
 	if !o.Refresh {
 		if img, err := openLayout(dir, builtTag, o.Limits); err == nil {
 			return img, nil
@@ -25,6 +25,36 @@ func resolveBuiltin(ctx context.Context, o Options) (*resolved, error) {
 		return nil, err
 	}
 	return openLayout(dir, builtTag, o.Limits)
+}
+
+// Rebuild builds the image that the source builtin stands for anew and returns
+// its layout and digest. What is prepared of an older one stays as it is.
+func Rebuild(ctx context.Context, o Options) (dir, digest string, err error) {
+	o = o.withDefaults()
+	if err := makeStore(o.StorageRoot); err != nil {
+		return "", "", err
+	}
+	lock, err := lockBuilds(ctx, o)
+	if err != nil {
+		return "", "", err
+	}
+	defer lock.Close()
+	dir = builtDir(o.StorageRoot)
+	if err := rebuild(ctx, o, dir); err != nil {
+		return "", "", err
+	}
+	img, err := openLayout(dir, builtTag, o.Limits)
+	if err != nil {
+		return "", "", err
+	}
+	return dir, img.manifest, nil
+}
+
+func builtDir(root string) string { return filepath.Join(buildsDir(root), hostBase().suite) }
+
+// lockBuilds lets one process build at a time.
+func lockBuilds(ctx context.Context, o Options) (*os.File, error) {
+	return lockFile(ctx, filepath.Join(locksDir(o.StorageRoot), "build"), func() { o.Progress(StageWait, 0, 0) })
 }
 
 // rebuild replaces the layout dir by a new build. The lock held by the caller

@@ -102,7 +102,7 @@ func fetch(ctx context.Context, o Options, src parsed, img v1.Image, index strin
 	if err := verifyDigest("the image configuration", config, manifest.Config.Digest); err != nil {
 		return nil, err
 	}
-	cache := blobCache{dir: blobsDir(o.StorageRoot)}
+	cache := newBlobCache(o.StorageRoot)
 	out, err := assemble(manifest, digest, config, index, cache.path)
 	if err != nil {
 		return nil, err

@@ -88,8 +88,10 @@ func (s *stage) makeRoot() (err error) {
 // stageGate serialises the making and the sweeping of staging directories, so
 // that none is swept between its making and its locking.
 func stageGate(ctx context.Context, o Options) (*os.File, error) {
-	return lockFile(ctx, filepath.Join(locksDir(o.StorageRoot), "staging"), func() {})
+	return lockFile(ctx, stageGatePath(o.StorageRoot), func() {})
 }
+
+func stageGatePath(root string) string { return filepath.Join(locksDir(root), "staging") }
 
 // publish writes the record and gives the directory its name. The worker has
 // synced the tree already.
@@ -152,13 +154,14 @@ func removeTree(ctx context.Context, o Options, path string, ids runtime.IDs) er
 	return nil
 }
 
-// sweep removes staging directories whose makers are gone.
+// sweep removes staging directories and fetched parts whose makers are gone.
 func sweep(ctx context.Context, o Options) error {
 	gate, err := stageGate(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer gate.Close()
+	sweepBlobs(o.StorageRoot)
 	entries, err := os.ReadDir(lowersDir(o.StorageRoot))
 	if err != nil {
 		return fmt.Errorf("sweep staging directories: %w", err)
