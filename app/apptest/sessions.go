@@ -205,3 +205,10 @@ func (s *Session) Closed() bool {
 	defer s.mu.Unlock()
 	return s.closed
 }
+
+// Over reports whether its last event has been said.
+func (s *Session) Over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
+}
