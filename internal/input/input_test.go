@@ -193,7 +193,7 @@ func TestTranslate(t *testing.T) {
 		{"\x1b[A", plain, "\x1b[A"}, {"\x1b[A", app, "\x1bOA"}, {"\x1bOA", plain, "\x1b[A"}, {"\x1b[1;5A", app, "\x1b[1;5A"},
 		{"\x1b[5~", app, "\x1b[5~"}, {"\x1bOP", plain, "\x1bOP"}, {"\x1b[H", app, "\x1bOH"},
 		{"\x1b", kitty, "\x1b[27u"}, {"\x03", kitty, "\x1b[99;5u"}, {"\x1bx", kitty, "\x1b[120;3u"}, {"\x1bX", kitty, "\x1b[120;4u"},
-		{"\r", kitty, "\r"}, {"\t", kitty, "\t"}, {"\x7f", kitty, "\x7f"},
+		{"\r", kitty, "\r"}, {"\b", kitty, "\b"}, {"\n", kitty, "\n"}, {"\x1b\r", kitty, "\x1b[13;3u"}, {"\t", kitty, "\t"}, {"\x7f", kitty, "\x7f"},
 		{"\x1b[13;2u", kitty, "\x1b[13;2u"}, {"\x1b[13;2u", plain, "\r"}, {"\x1b[13;2u", other, "\x1b[27;2;13~"},
 		{"\x1b[27u", plain, "\x1b"}, {"\x1b[99;5u", plain, "\x03"}, {"\x1b[120;3u", plain, "\x1bx"}, {"\x1b[120;7u", plain, "\x1b\x18"},
 		{"\x1b[97:65;2u", plain, "A"}, {"\x1b[9;2u", plain, "\x1b[Z"}, {"\x1b[32;5u", plain, "\x00"}, {"\x1b[57419u", app, "\x1bOA"},

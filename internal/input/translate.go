@@ -74,6 +74,9 @@ func disambiguated(k key, raw []byte) []byte {
 		return raw
 	case k.mods&(alt|control) == 0:
 		return raw
+	case raw[0] == '\b' || raw[0] == '\n':
+		// As likely Backspace, or a Shift+Enter set up by hand, as Ctrl+H and Ctrl+J.
+		return raw
 	}
 	return csiU(k)
 }
