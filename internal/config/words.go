@@ -10,23 +10,22 @@ func splitWords(s string) ([]string, error) {
 	var word strings.Builder
 	inWord := false
 	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c == '\'' || c == '"':
+		switch c := s[i]; c {
+		case '\'', '"':
 			n, err := quoted(s[i:], &word)
 			if err != nil {
 				return nil, err
 			}
 			i += n
 			inWord = true
-		case c == '\\':
+		case '\\':
 			if i+1 == len(s) {
 				return nil, bad("", "%q ends in a backslash", s)
 			}
 			i++
 			word.WriteByte(s[i])
 			inWord = true
-		case c == ' ' || c == '\t':
+		case ' ', '\t':
 			if inWord {
 				words = append(words, word.String())
 				word.Reset()
