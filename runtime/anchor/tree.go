@@ -20,8 +20,11 @@ type Trees struct {
 	Anchors, Volumes                     []*os.File
 }
 
-// OpenTrees clones the mounts spec names. With a user namespace the clones are
-// id-mapped to it: what belongs to id n on disk belongs to id n of that namespace.
+// OpenTrees clones the mounts spec names. With a user namespace, which a coordinator
+// that is root gives, the developer's own trees are id-mapped to it: what belongs to
+// id n on disk belongs to id n of that namespace. The lower and the State Anchors are
+// not: on disk they belong to the unprivileged range itself, so that nothing a guest
+// stores there, set-user-id programs included, is root's on the host.
 func OpenTrees(spec runtime.Spec, userNS *os.File) (_ *Trees, err error) {
 	t := &Trees{}
 	defer func() {
@@ -36,7 +39,7 @@ func OpenTrees(spec runtime.Spec, userNS *os.File) (_ *Trees, err error) {
 		attrs uint64
 		owner *os.File
 	}{
-		{&t.Lower, spec.Lower, readOnly, userNS},
+		{&t.Lower, spec.Lower, readOnly, nil},
 		{&t.Workspace, spec.Workspace, 0, userNS},
 		// Programs belong to whoever installed them and are only executed.
 		{&t.GuestBinary, spec.GuestBinary, readOnly, nil},
@@ -52,7 +55,7 @@ func OpenTrees(spec runtime.Spec, userNS *os.File) (_ *Trees, err error) {
 		if err != nil {
 			return nil, err
 		}
-		tree, err := openTree(dir, 0, userNS)
+		tree, err := openTree(dir, 0, nil)
 		if err != nil {
 			return nil, err
 		}

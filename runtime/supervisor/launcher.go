@@ -170,6 +170,12 @@ func (b *boot) makeHomes() error {
 		if err := os.MkdirAll(home, 0o700); err != nil {
 			return fmt.Errorf("make state anchor %q: %w", a.Path, err)
 		}
+		if b.spec.IDs.Mode != runtime.ModeRoot {
+			continue
+		}
+		if err := os.Lchown(home, int(b.spec.IDs.UIDs.Host), int(b.spec.IDs.GIDs.Host)); err != nil {
+			return fmt.Errorf("give state anchor %q to the sandbox: %w", a.Path, err)
+		}
 	}
 	return nil
 }

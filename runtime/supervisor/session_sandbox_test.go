@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,11 +71,14 @@ func openTerminal(t *testing.T, s runtime.Sandbox, argv ...string) *terminal {
 func (x *terminal) expect(t *testing.T, want string) {
 	t.Helper()
 	found := make(chan error, 1)
+	var mu sync.Mutex
 	var seen strings.Builder
 	go func() {
 		for {
 			line, err := x.lines.ReadString('\n')
+			mu.Lock()
 			seen.WriteString(line)
+			mu.Unlock()
 			if strings.Contains(line, want) || err != nil {
 				found <- err
 				return
@@ -87,7 +91,9 @@ func (x *terminal) expect(t *testing.T, want string) {
 			t.Fatalf("waiting for %q: %v after %q", want, err, seen.String())
 		}
 	case <-time.After(20 * time.Second):
-		t.Fatalf("still waiting for %q", want)
+		mu.Lock()
+		defer mu.Unlock()
+		t.Fatalf("still waiting for %q after %q", want, seen.String())
 	}
 }
 
@@ -116,7 +122,8 @@ func TestTerminal(t *testing.T) {
 		x.expect(t, "up-2")
 		x.write(t, "\x1a")
 		x.expect(t, "Stopped")
-		x.write(t, "kill %1; wait; exit 7\n")
+		// The second exit is for a shell that has not yet seen the job end.
+		x.write(t, "kill -KILL %1; wait\nexit 7\nexit 7\n")
 		await(t, x.process.Done(), "end of the shell")
 		if got := x.process.Exit().Code; got != 7 {
 			t.Errorf("status of the shell: %d, want 7", got)

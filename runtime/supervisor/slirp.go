@@ -11,6 +11,7 @@ import (
 	"lazaret.dev/lazaret/internal/fault"
 	"lazaret.dev/lazaret/internal/proc"
 	"lazaret.dev/lazaret/runtime"
+	"lazaret.dev/lazaret/runtime/netpolicy"
 )
 
 // slirp is the connectivity helper: user-mode networking from RS's network namespace
@@ -73,7 +74,7 @@ func slirpSpec(path string, mode runtime.Mode, pid int) (proc.Spec, error) {
 	args := []string{"slirp4netns", "--configure", "--mtu=65520", "--disable-host-loopback",
 		"--enable-sandbox", "--enable-seccomp", "--ready-fd=3", "--exit-fd=4"}
 	if mode != runtime.ModeRoot {
-		return proc.Spec{Path: path, Args: append(args, id, tapDevice)}, nil
+		return proc.Spec{Path: path, Args: append(args, id, netpolicy.Tap)}, nil
 	}
 	// Only real root may enter a namespace it owns as root, and slirp4netns has no
 	// business being root: nsenter(1) makes it the sandbox's own unprivileged root
@@ -84,7 +85,7 @@ func slirpSpec(path string, mode runtime.Mode, pid int) (proc.Spec, error) {
 			Fix: "install nsenter (Debian, Ubuntu: util-linux)"}
 	}
 	enter := []string{"nsenter", "--user=/proc/" + id + "/ns/user", "--setuid=0", "--setgid=0", "--", path}
-	args = append(args[1:], "--netns-type=path", "/proc/"+id+"/ns/net", tapDevice)
+	args = append(args[1:], "--netns-type=path", "/proc/"+id+"/ns/net", netpolicy.Tap)
 	return proc.Spec{Path: nsenter, Args: append(enter, args...)}, nil
 }
 
