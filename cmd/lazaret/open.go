@@ -54,7 +54,7 @@ func (p planner) plan(ctx context.Context, profile, workspace string, progress f
 	if notice != "" {
 		progress(notice)
 	}
-	lower, err := prepareImage(ctx, image.Options{
+	lower, err := findImage(ctx, image.Options{
 		StorageRoot: p.config.Storage.DataRoot, IDs: around.IDs,
 		Source: image.Source(settings.Image), Insecure: settings.Registry.Insecure,
 	}, progress)
@@ -65,8 +65,8 @@ func (p planner) plan(ctx context.Context, profile, workspace string, progress f
 	return plan.Build(p.config, profile, around)
 }
 
-// prepareImage finds the lower for a source, or prepares it and says how far it is.
-func prepareImage(ctx context.Context, o image.Options, progress func(string)) (image.Lower, error) {
+// findImage finds the lower for a source, or prepares it and says how far it is.
+func findImage(ctx context.Context, o image.Options, progress func(string)) (image.Lower, error) {
 	lower, ok, err := image.Find(o.StorageRoot, o.Source, o.IDs)
 	if err != nil || ok {
 		return lower, err
