@@ -258,6 +258,52 @@ func TestKilledIsRepairedByTheNextStart(t *testing.T) {
 	o.sane()
 }
 
+// Closing the terminal's window ends the dashboard and its sessions.
+func TestTerminalGone(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		// The output lets the reader notice that it is to close the terminal.
+		o := driveDashboard(t, 80, 24, nil, "sh", "-c", "while :; do date +%N; sleep 0.05; done")
+		o.awaitText("running")
+		pid := o.cmd.Process.Pid
+		o.f.Close()
+		awaitGone(t, pid)
+	}
+}
+
+// A terminal that takes no more bytes keeps nobody from ending the dashboard.
+func TestStuckTerminal(t *testing.T) {
+	t.Parallel()
+	o := driveDashboard(t, 80, 24, nil, "sh", "-c", "while :; do seq 1 1000; done")
+	o.awaitText("running")
+	o.mu.Lock() // nothing is read from here on
+	defer o.mu.Unlock()
+	<-time.After(300 * time.Millisecond)
+	if err := o.cmd.Process.Signal(unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	awaitGone(t, o.cmd.Process.Pid)
+}
+
+// awaitGone waits until a process has ended.
+func awaitGone(t *testing.T, pid int) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(10 * time.Second)
+	for {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || bytes.Contains(b, []byte(") Z ")) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("process %d is still there", pid)
+		}
+	}
+}
+
 func TestSuspendAndContinue(t *testing.T) {
 	t.Parallel()
 	o := shell(t, nil, "cat")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -101,7 +102,9 @@ func (m *Model) progress(msg progressMsg) {
 		return
 	}
 	name := term.Sanitize(msg.step)
-	if n := len(p.steps); n > 0 && p.steps[n-1].Name == name {
+	if n := len(p.steps); n > 0 && stem(p.steps[n-1].Name) == stem(name) {
+		p.steps[n-1].Name = name // the same step, further on
+		m.later()
 		return
 	}
 	for i := range p.steps {
@@ -109,6 +112,14 @@ func (m *Model) progress(msg progressMsg) {
 	}
 	p.steps = append(p.steps, paneview.Step{Name: name})
 	m.later()
+}
+
+// stem is what a step's name begins with before it counts something.
+func stem(step string) string {
+	if i := strings.IndexAny(step, "0123456789"); i > 0 {
+		return step[:i]
+	}
+	return step
 }
 
 // opened takes the result of a try over.

@@ -25,6 +25,20 @@ func gate(results <-chan error) func(context.Context, app.OpenRequest) error {
 	}
 }
 
+func TestProgressOfOneStepStaysInOneLine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := apptest.Start(t, 80, 24, func(o *app.Options) {
+			s := o.Sessions.(*apptest.Sessions)
+			s.Steps = []string{"unpack 1 of 80 MiB", "unpack 40 of 80 MiB", "unpack 80 of 80 MiB", "start the sandbox"}
+			s.Gate = gate(nil)
+		})
+		d.Settle()
+		mustShow(t, d, "✓ unpack 80 of 80 MiB", "· start the sandbox")
+		mustNotShow(t, d, "40 of 80")
+	})
+}
+
 func TestFailedLaunchIsRetried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

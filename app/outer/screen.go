@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"lazaret.dev/lazaret/internal/frame"
 )
 
@@ -194,6 +196,9 @@ func (s *Screen) Close() error {
 	select {
 	case <-s.done:
 	case <-time.After(closeTime):
+		// What the terminal has not taken by now is dropped, so that what puts
+		// it back can be written.
+		_ = unix.IoctlSetInt(int(s.terminal.File().Fd()), unix.TCFLSH, unix.TCOFLUSH)
 	}
 	return s.terminal.Restore()
 }
