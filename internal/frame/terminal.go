@@ -86,8 +86,7 @@ func (t *Terminal) Enter(f Features) error {
 	}
 	t.saved, t.entered, t.feats = state, true, f
 	if _, err := t.file.WriteString(enterSequence(f)); err != nil {
-		t.restore()
-		return fmt.Errorf("set up %s: %w", t.file.Name(), err)
+		return errors.Join(fmt.Errorf("set up %s: %w", t.file.Name(), err), t.restore())
 	}
 	return nil
 }

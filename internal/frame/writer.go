@@ -140,7 +140,7 @@ func (w *Writer) differs(row, old []Cell, x int) bool {
 	if row[x] != old[x] {
 		return true
 	}
-	return x > 0 && row[x-1] != old[x-1] && !(ascii(row[x-1]) && ascii(old[x-1]))
+	return x > 0 && row[x-1] != old[x-1] && (!ascii(row[x-1]) || !ascii(old[x-1]))
 }
 
 // moveTo brings the cursor to x, y: over a short gap by writing its cells again.

@@ -236,8 +236,8 @@ func (s *sequence) parameter(c byte) {
 	if s.n == 0 {
 		s.params[0], s.n = -1, 1
 	}
-	switch {
-	case c == ';' || c == ':':
+	switch c {
+	case ';', ':':
 		if s.n == maxParams {
 			s.broken = true
 			return

@@ -65,7 +65,7 @@ func mayExtend(r, before rune) bool {
 	case before == zwj:
 		return true
 	case r < 0x2000:
-		return !(r >= 0x370 && r < 0x483 || r >= 0x531 && r < 0x591)
+		return (r < 0x370 || r >= 0x483) && (r < 0x531 || r >= 0x591)
 	case r < 0x3000:
 		return r == zwj || r >= 0x20d0 && r <= 0x20ff || r >= 0x2cef && r <= 0x2cf1 || r == 0x2d7f || r >= 0x2de0 && r <= 0x2dff
 	case r < 0xa66f:
