@@ -118,8 +118,12 @@ func prepareImage(cmd *cobra.Command, o image.Options, detect idDetector) error 
 		return err
 	}
 	w := cmd.ErrOrStderr()
-	for _, note := range lower.Notes {
-		fmt.Fprintf(w, "note: %s\n", note) // printable already
+	switch n := len(lower.Notes); n { // printable already
+	case 0:
+	case 1:
+		fmt.Fprintf(w, "note: %s\n", lower.Notes[0])
+	default:
+		fmt.Fprintf(w, "note: %s, and %d more like it (lazaret image list --json)\n", lower.Notes[0], n-1)
 	}
 	for _, text := range []string{notice, lower.Notice()} {
 		if text != "" {

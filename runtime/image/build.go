@@ -24,6 +24,7 @@ const (
 	buildSteps  = 9 // lines mmdebstrap announces its steps with
 	keptLines   = 12
 	buildGrace  = 20 * time.Second // for mmdebstrap to remove its temporary directory
+	textGrace   = time.Second
 	guestPath   = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	keyringPath = "/usr/share/keyrings/debian-archive-keyring.gpg"
 )
@@ -190,8 +191,21 @@ func (r recipe) run(ctx context.Context, o BuildOptions) (string, error) {
 	digest, writeErr := r.write(o.Output, archive)
 	archive.Close() // a failed writer must not leave mmdebstrap waiting
 	<-p.Done()
-	lines := <-said
-	return digest, r.judge(ctx, p.Exit(), lines, writeErr)
+	return digest, r.judge(ctx, p.Exit(), lastWords(said, text), writeErr)
+}
+
+// lastWords waits for the end of mmdebstrap's text, but not for ever: a program
+// it left behind may hold the pipe.
+func lastWords(said <-chan []string, text io.Closer) []string {
+	timer := time.NewTimer(textGrace)
+	defer timer.Stop()
+	select {
+	case lines := <-said:
+		return lines
+	case <-timer.C:
+		text.Close()
+		return <-said
+	}
 }
 
 func (r recipe) judge(ctx context.Context, exit proc.Exit, lines []string, writeErr error) error {
