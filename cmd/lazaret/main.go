@@ -4,7 +4,10 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
+
+	"golang.org/x/sys/unix"
 
 	"lazaret.dev/lazaret/internal/fault"
 )
@@ -18,6 +21,9 @@ func main() {
 
 // execute runs one visible command and returns the process's exit code.
 func execute(args []string) int {
+	// What a shell leaves open must reach neither the sandbox nor an approved
+	// command. The hidden modes are not touched: they inherit on purpose.
+	_ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	root := newRootCommand()
 	root.SetArgs(args)
 	err := root.Execute()
