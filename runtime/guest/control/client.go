@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strconv"
 	"sync"
 
@@ -16,7 +17,7 @@ import (
 // Errors a caller may branch on; the rest is text.
 var (
 	ErrClosed     = errors.New("guest control channel closed")
-	ErrNotFound   = errors.New("not found in the sandbox")
+	ErrNotFound   = fmt.Errorf("not found in the sandbox: %w", fs.ErrNotExist)
 	ErrTooLarge   = errors.New("larger than the limit")
 	ErrNotRegular = errors.New("not a regular file")
 	ErrBusy       = errors.New("the sandbox leaves too many requests unanswered")
