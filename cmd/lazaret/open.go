@@ -12,6 +12,7 @@ import (
 	"lazaret.dev/lazaret/internal/config"
 	"lazaret.dev/lazaret/internal/fault"
 	"lazaret.dev/lazaret/internal/proc"
+	"lazaret.dev/lazaret/runtime/host"
 	"lazaret.dev/lazaret/runtime/image"
 )
 
@@ -41,14 +42,17 @@ func (p planner) plan(ctx context.Context, profile, workspace string, progress f
 	if around.GuestBinary, err = companion("lazaret-escalate"); err != nil {
 		return plan.Plan{}, err
 	}
-	if around.Runsc, err = companion("runsc"); err != nil {
-		return plan.Plan{}, err
-	}
 	if around.RuntimeDir, err = p.config.RuntimeDir(); err != nil {
 		return plan.Plan{}, err
 	}
+	needs := host.Options{StorageRoot: p.config.Storage.DataRoot, RuntimeDir: around.RuntimeDir}
+	needs.Runsc, needs.RunscErr = companion("runsc")
+	if err := host.Needed(ctx, needs); err != nil {
+		return plan.Plan{}, err
+	}
+	around.Runsc = needs.Runsc
 	var notice string
-	if around.IDs, notice, err = hostIDs(p.config.Storage.DataRoot); err != nil {
+	if around.IDs, notice, err = host.DetectIDs(p.config.Storage.DataRoot); err != nil {
 		return plan.Plan{}, err
 	}
 	if notice != "" {

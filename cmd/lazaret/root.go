@@ -9,6 +9,7 @@ import (
 
 	"lazaret.dev/lazaret/coordinator/attach"
 	"lazaret.dev/lazaret/internal/fault"
+	"lazaret.dev/lazaret/runtime/host"
 )
 
 // statusError carries the exit status of a command `lazaret run` ran: it is not a
@@ -54,8 +55,8 @@ lazaret run the command's own.`,
 	})
 	root.AddCommand(
 		newRunCommand(), newPsCommand(), newStatusCommand(),
-		newConfigCommand(), newInitCommand(), newImageCommand(hostIDs),
-		newManCommand(root),
+		newConfigCommand(), newInitCommand(), newImageCommand(host.DetectIDs),
+		newDoctorCommand(), newManCommand(root),
 	)
 	refuseWrongArguments(root)
 	return root
