@@ -3,6 +3,7 @@ package main
 import (
 	"lazaret.dev/lazaret/coordinator/handover"
 	"lazaret.dev/lazaret/internal/userns"
+	"lazaret.dev/lazaret/runtime/host"
 	"lazaret.dev/lazaret/runtime/image"
 	"lazaret.dev/lazaret/runtime/supervisor"
 )
@@ -14,6 +15,7 @@ var hidden = map[string]func(args []string) int{
 	supervisor.Mode: supervisor.Main,
 	userns.Mode:     userns.Main,
 	imageWorkerMode: image.WorkerMain,
+	host.ProbeMode:  host.ProbeMain,
 }
 
 // imageWorkerMode is the name package image starts its worker by.
