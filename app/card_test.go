@@ -92,6 +92,22 @@ func TestCardTakesNoKeyBeforeAPause(t *testing.T) {
 	})
 }
 
+// Who types a command does not answer the card, even after a pause.
+func TestTypingACommandIsNoAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, d *apptest.Driver) {
+		ask(d, pending(0, "git", "push"))
+		openCard(d)
+		for _, r := range "ls -a" {
+			d.Type(string(r))
+		}
+		undecided(t, d)
+		mustShow(t, d, "pause typing")
+		d.Wait(time.Second)
+		d.Type("a")
+		decision(t, d)
+	})
+}
+
 func TestLongRequestIsReadBeforeItIsApproved(t *testing.T) {
 	bubble(t, func(t *testing.T, d *apptest.Driver) {
 		argv := []string{"echo"}

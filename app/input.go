@@ -160,7 +160,14 @@ func (m *Model) deadKey(p *pane, chord string, now time.Time) {
 		m.wake(views.QuietTime)
 		return
 	}
-	switch row, _ := m.keys[tableDead].Find(chord); row.Action {
+	row, ok := m.keys[tableDead].Find(chord)
+	if !ok {
+		p.guard.Restart(now)
+		m.wake(views.QuietTime)
+		m.redraw()
+		return
+	}
+	switch row.Action {
 	case "pane-restart":
 		m.do(views.RestartPane{Pane: p.id})
 	case "pane-dismiss":

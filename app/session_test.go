@@ -107,6 +107,18 @@ func TestEndedPaneTakesNoKeyBeforeAPause(t *testing.T) {
 	})
 }
 
+func TestTypingACommandRestartsNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, d *apptest.Driver) {
+		d.Session(0).Exit(0)
+		d.Wait(time.Second)
+		d.Keys("u", "n", "a", "m", "e", " ", "-", "r", "\r")
+		mustShow(t, d, "exited with status 0")
+		if d.Sessions.Session(1) != nil {
+			t.Fatal("typing restarted the session")
+		}
+	})
+}
+
 func TestLossIsNamed(t *testing.T) {
 	bubble(t, func(t *testing.T, d *apptest.Driver) {
 		d.Session(0).Lose(errGone)

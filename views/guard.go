@@ -26,5 +26,9 @@ func (g *Guard) Take(now time.Time) bool {
 	return false
 }
 
+// Restart starts the wait again. A dialog calls it for a key that means nothing to
+// it: whoever pressed it is typing to something else.
+func (g *Guard) Restart(now time.Time) { g.since = now }
+
 // Due returns when the guard will be armed if nothing more is typed.
 func (g Guard) Due() time.Time { return g.since.Add(QuietTime) }

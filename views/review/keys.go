@@ -8,7 +8,8 @@ import (
 	"lazaret.dev/lazaret/views/field"
 )
 
-// Key handles one key, once the developer has paused since the card opened.
+// Key handles one key, once the developer has paused since the card opened, and
+// paused again since a key that means nothing here.
 func (v *View) Key(k views.Key) views.Action {
 	v.now = k.At
 	if !v.guard.Take(k.At) {
@@ -36,6 +37,7 @@ func (v *View) Paste(text string) {
 func (v *View) keyReading(k views.Key) views.Action {
 	row, ok := v.table.Find(k.Chord)
 	if !ok {
+		v.guard.Restart(k.At)
 		return nil
 	}
 	switch row.Action {
@@ -109,6 +111,7 @@ func (v *View) keyDenying(k views.Key) views.Action {
 func (v *View) keyEditing(k views.Key) views.Action {
 	row, ok := v.edit.Find(k.Chord)
 	if !ok {
+		v.guard.Restart(k.At)
 		return nil
 	}
 	switch row.Action {
