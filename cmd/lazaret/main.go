@@ -16,24 +16,6 @@ func main() {
 	if run, ok := hiddenMode(os.Args); ok {
 		os.Exit(run(os.Args[2:]))
 	}
-	// What a shell leaves open must reach neither the sandbox nor an approved
-	// command: everything above standard error is closed at the next exec. The
-	// hidden modes are past this: they have what they were given and nothing else,
-	// and one of them hands it on by exec.
-	_ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
-	os.Exit(execute(os.Args[1:]))
-}
-
-// execute runs one visible command and returns the process's exit code.
-func execute(args []string) int {
-	if run, ok := hiddenMode(os.Args); ok {
-		os.Exit(run(os.Args[2:]))
-	}
-	// What a shell leaves open must reach neither the sandbox nor an approved
-	// command: everything above standard error is closed at the next exec. The
-	// hidden modes are past this: they have what they were given and nothing else,
-	// and one of them hands it on by exec.
-	_ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	os.Exit(execute(os.Args[1:]))
 }
 
