@@ -1,7 +1,10 @@
 package host
 
 import (
+	"fmt"
 	"strings"
+
+	"lazaret.dev/lazaret/runtime"
 )
 
 // distribution says how things are done here.
@@ -98,7 +101,13 @@ func (d distribution) deviceFix(dev device) string {
 		"tee /etc/udev/rules.d/60-lazaret.rules"
 }
 
-func (d distribution) subordinateFix(name string) string {
-	return d.sudo + "usermod --add-subuids 100000-165535 --add-subgids 100000-165535 " + name +
-		" (choose other ranges where /etc/subuid already has these)"
+// subordinateFix gives the user the first range nobody has.
+func (d distribution) subordinateFix(name string, taken []subordinateEntry) string {
+	first := uint32(100000) // where login.defs(5) begins
+	for ; first < rootRangeFirst-idCount; first += idCount {
+		if _, used := overlap(taken, runtime.IDRange{Host: first, Count: idCount}); !used {
+			break
+		}
+	}
+	return fmt.Sprintf("%susermod --add-subuids %[2]d-%[3]d --add-subgids %[2]d-%[3]d %[4]s", d.sudo, first, first+idCount-1, name)
 }

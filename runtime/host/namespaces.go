@@ -54,7 +54,8 @@ func (m machine) subordinateIDs(ctx context.Context, d distribution, storageRoot
 	switch ids.Mode {
 	case runtime.ModeSingle:
 		c.Status, c.Detail = Warn, notice
-		c.Fix = d.subordinateFix(m.userName())
+		taken, _ := m.taken() // an unreadable file shows when the command is run
+		c.Fix = d.subordinateFix(m.userName(), taken)
 		if _, err := m.look("newuidmap"); err != nil {
 			c.Fix = d.install("uidmap") + "; then, if doctor still says so, " + c.Fix
 		}
