@@ -59,6 +59,9 @@ func openDesk(g server.Generation, trust server.Trust, sandbox runtime.Sandbox) 
 			cfg.Writable = append(cfg.Writable, v.Host)
 		}
 	}
+	for _, a := range p.Spec.Anchors {
+		cfg.Writable = append(cfg.Writable, a.Upper)
+	}
 	d, err := desk.New(cfg, requests, results, sandbox.Poke)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -23,6 +24,10 @@ var ErrClosed = errors.New("session connection is closed")
 // ErrNoAnswer is returned when the coordinator closed the connection before it
 // answered: it was going down as we came.
 var ErrNoAnswer = errors.New("the coordinator did not answer")
+
+// ErrDigest is returned for a pending request whose digest is not that of what it
+// shows: nothing is signed for it.
+var ErrDigest = errors.New("the digest is not that of the request shown")
 
 // eventQueue bounds what a slow reader of Events makes this process hold: when
 // it is full the connection is not read, the coordinator stops reading the
@@ -168,10 +173,18 @@ func (s *Session) Signal(event wire.SignalEvent) error {
 // vector; reason is for a denial. The answer is bound to the digest shown and
 // signed by the Session Anchor.
 func (s *Session) Decide(p escalate.Pending, verdict escalate.Verdict, argv []string, reason string) error {
+	// What is signed is computed from what was displayed, never taken on trust.
+	shown, err := sign.Digest(p)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(shown, p.Digest) {
+		return fmt.Errorf("decide about request %q: %w", p.Request.ID, ErrDigest)
+	}
 	signed, err := sign.Decision(s.anchor, escalate.Decision{
 		Request: p.Request.ID,
 		Session: s.ID(),
-		Digest:  p.Digest,
+		Digest:  shown,
 		Verdict: verdict,
 		Argv:    argv,
 		Reason:  reason,

@@ -55,10 +55,13 @@ const firstClient = 15 * time.Second
 // brings the generation up, serves it, and returns the process's exit code when
 // nothing of it is left.
 func Main(w Wiring) int {
-	unix.Umask(0o077)
-	// It was started by way of /proc/self/exe and would be called "exe".
+	// The umask stays the developer's: approved commands inherit it, and whatever
+	// is private here is made with an explicit mode. The name would be "exe", for
+	// it was started by way of /proc/self/exe.
 	os.WriteFile("/proc/self/comm", []byte("lazaret-hc"), 0)
-	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT) // a terminal's business, and we have none
+	// A terminal's business, and we have none. Caught and dropped, not ignored:
+	// an ignored signal stays ignored in approved commands.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT)
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM)
 	defer stop()
 	h, err := handover.Inherit()
