@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"lazaret.dev/lazaret/coordinator/plan"
 	"lazaret.dev/lazaret/internal/canon"
 	"lazaret.dev/lazaret/internal/domain"
 	"lazaret.dev/lazaret/internal/fault"
+	"lazaret.dev/lazaret/runtime"
 )
 
 // identity is what a Domain Root belongs to.
@@ -54,7 +56,7 @@ func Open(p plan.Plan) (string, error) {
 	}
 	for _, a := range p.Spec.Anchors {
 		// The runtime makes the two directories themselves, like what they cover.
-		if err := makePrivate(filepath.Dir(a.Upper)); err != nil {
+		if err := makePrivate(filepath.Dir(a.Upper), anchorOwners(p.Spec.IDs)...); err != nil {
 			return "", unavailable(p, err)
 		}
 	}
@@ -70,8 +72,18 @@ func unavailable(p plan.Plan, err error) error {
 		Fix:     "look at " + p.Root() + " and its owner and mode; storage.data_root says where it lies"}
 }
 
-// makePrivate makes dir with its parents, and refuses one that is not ours alone.
-func makePrivate(dir string) error {
+// anchorOwners is who may own a State Anchor's directory besides the user: started
+// by root, the runtime has given it to the sandbox's unprivileged range.
+func anchorOwners(ids runtime.IDs) []uint32 {
+	if ids.Mode != runtime.ModeRoot {
+		return nil
+	}
+	return []uint32{ids.UIDs.Host}
+}
+
+// makePrivate makes dir with its parents, and refuses one that is not ours alone,
+// or one of others'.
+func makePrivate(dir string, others ...uint32) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -83,7 +95,7 @@ func makePrivate(dir string) error {
 	switch {
 	case !info.IsDir():
 		return fmt.Errorf("%q is not a directory", dir)
-	case !ok || int(st.Uid) != os.Getuid():
+	case !ok || int(st.Uid) != os.Getuid() && !slices.Contains(others, st.Uid):
 		return fmt.Errorf("%q belongs to another user", dir)
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("%q can be written by others (mode %04o)", dir, info.Mode().Perm())
