@@ -69,6 +69,13 @@ func listArchive(file string) (map[string]member, error) {
 		return nil, err
 	}
 	defer f.Close()
+	var magic [2]byte
+	if n, _ := f.ReadAt(magic[:], 0); bytes.Equal(magic[:n], gzipMagic) {
+		return nil, &fault.Error{
+			Kind: fault.Image, Message: fmt.Sprintf("image archive %q is compressed as a whole", file),
+			Fix: "decompress it with gunzip first; the layers in it may be compressed",
+		}
+	}
 	members := map[string]member{}
 	for r := tar.NewReader(f); ; {
 		hdr, err := r.Next()

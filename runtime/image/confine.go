@@ -26,7 +26,7 @@ const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER |
 
 // confine makes the root directory, an open descriptor, the only directory this
 // process can reach, twice over: by Landlock, and as its root. It returns the path
-// the root directory then has. Precondition: this process has a user namespace of
+// the root directory then has, and a note if only the second held. Precondition: this process has a user namespace of
 // its own.
 //
 // The order is given: changing capabilities and entering Landlock on every thread
@@ -34,29 +34,33 @@ const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER |
 // and not pivot_root(2), because the directory belongs to the starter's mount
 // namespace, and the path to it may lead through directories the mapped root may
 // not enter.
-func confine(root int, j job) (string, error) {
+func confine(root int, j job) (path, note string, err error) {
 	if err := unix.Fchdir(root); err != nil {
-		return "", fmt.Errorf("enter root directory: %w", err)
+		return "", "", fmt.Errorf("enter root directory: %w", err)
 	}
-	path, err := os.Getwd()
+	path, err = os.Getwd()
 	if err != nil && j.Switch.NoChroot {
-		return "", fmt.Errorf("enter root directory: %w", err)
+		return "", "", fmt.Errorf("enter root directory: %w", err)
 	}
 	if err := dropCapabilities(); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if !j.Switch.NoLandlock {
-		if err := restrict("."); err != nil && j.Strict {
-			return "", fmt.Errorf("restrict the worker by Landlock: %w", err)
+		err := restrict(".")
+		if err != nil && j.Strict {
+			return "", "", fmt.Errorf("restrict the worker by Landlock: %w", err)
+		}
+		if err != nil {
+			note = fmt.Sprintf("unpacked without Landlock, by a changed root alone: %v", err)
 		}
 	}
 	if j.Switch.NoChroot {
-		return path, nil
+		return path, note, nil
 	}
 	if err := unix.Chroot("."); err != nil {
-		return "", fmt.Errorf("change root: %w", err)
+		return "", "", fmt.Errorf("change root: %w", err)
 	}
-	return "/", nil
+	return "/", note, nil
 }
 
 // dropCapabilities leaves every thread with the kept capabilities only.

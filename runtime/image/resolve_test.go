@@ -217,6 +217,10 @@ func TestResolveArchiveRefusals(t *testing.T) {
 		}
 		return "docker-archive:" + path
 	}
+	packed := filepath.Join(t.TempDir(), "saved.tar.gz")
+	if err := os.WriteFile(packed, gzipped(archived(reg("manifest.json", "[]"))), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	list := func(text string) item { return reg("manifest.json", text) }
 	for want, source := range map[string]string{
 		"no image archive":             "docker-archive:" + filepath.Join(t.TempDir(), "none.tar"),
@@ -226,6 +230,7 @@ func TestResolveArchiveRefusals(t *testing.T) {
 		"read image configuration":     write(list(`[{"Config":"c.json"}]`), reg("c.json", "[]")),
 		"chain of links":               write(list(`[{"Config":"c.json"}]`), sym("c.json", "c.json")),
 		`no member "../../etc/passwd"`: write(list(`[{"Config":"../../etc/passwd"}]`)),
+		"is compressed as a whole":     "docker-archive:" + packed,
 		"not a regular file":           "docker-archive:" + t.TempDir(),
 	} {
 		_, _, _, err := resolve(t, source)

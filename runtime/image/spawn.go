@@ -89,6 +89,7 @@ func startWorker(o Options, root *os.File, layers []*os.File) (_ *worker, err er
 		Args:       []string{"lazaret", o.mode},
 		Files:      append(append(append([]*os.File(nil), theirs...), root), layers...),
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC,
+		Setpgid:    true, // an interrupt from the terminal is the preparer's to handle
 	}, o.IDs)
 	if err != nil {
 		return nil, fmt.Errorf("start image worker: %w", err)

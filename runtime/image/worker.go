@@ -51,7 +51,7 @@ func (s testSwitch) and(t testSwitch) testSwitch {
 }
 
 func work(j job, events io.Writer) (event, error) {
-	root, err := confine(rootFD, j)
+	root, note, err := confine(rootFD, j)
 	if err != nil {
 		return event{}, &workError{failConfine, err}
 	}
@@ -60,6 +60,9 @@ func work(j job, events io.Writer) (event, error) {
 		return event{Kind: eventDone}, empty(root)
 	case jobUnpack:
 		a := newApplier(root, j, events)
+		if note != "" {
+			a.note(note)
+		}
 		if err := a.apply(); err != nil {
 			return event{}, err
 		}
