@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -59,6 +60,10 @@ func Main([]string) int {
 		fmt.Fprintln(os.Stderr, "lazaret supervisor: not started by the coordinator")
 		return statusLost
 	}
+	// Inherited by the exec clients, which forward terminal signals once their command
+	// runs: a stop typed before that would stop the client for ever. An early interrupt
+	// may end it, as it would any command.
+	signal.Ignore(unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
 	unix.Umask(0o022) // what it makes, other users of the guest may have to enter
 	for fd := fdChannel; fd < fdsOfMain; fd++ {
 		unix.CloseOnExec(fd)

@@ -120,10 +120,24 @@ func TestTerminal(t *testing.T) {
 		// The job speaks for itself: the typed line is echoed before it runs.
 		x.write(t, "sh -c 'echo up-$((1+1)); exec sleep 100'\n")
 		x.expect(t, "up-2")
-		x.write(t, "\x1a")
+		// A stop that comes before the client forwards signals is dropped, so a person
+		// types it again.
+		stopped := make(chan struct{})
+		go func() {
+			for tick := time.NewTicker(time.Second); ; {
+				_, _ = io.WriteString(x.master, "\x1a")
+				select {
+				case <-stopped:
+					tick.Stop()
+					return
+				case <-tick.C:
+				}
+			}
+		}()
 		x.expect(t, "Stopped")
+		close(stopped)
 		// The second exit is for a shell that has not yet seen the job end.
-		x.write(t, "kill -KILL %1; wait\nexit 7\nexit 7\n")
+		x.write(t, "\x15kill -KILL %1; wait\nexit 7\nexit 7\n")
 		await(t, x.process.Done(), "end of the shell")
 		if got := x.process.Exit().Code; got != 7 {
 			t.Errorf("status of the shell: %d, want 7", got)
