@@ -43,6 +43,10 @@ var trimmed = []string{
 	"path-exclude=/usr/share/locale/*",
 }
 
+// anonymise empties what mmdebstrap copied from this host; a sandbox is given its
+// own. The files stay, to be mounted over.
+const anonymise = `for f in hostname resolv.conf; do rm -f "$1/etc/$f" && : >"$1/etc/$f" && chmod 644 "$1/etc/$f" || exit 1; done`
+
 // BuildOptions say where the built-in image goes.
 type BuildOptions struct {
 	Output   string // directory of the image layout; made, must not exist or be empty
@@ -139,7 +143,7 @@ func (r recipe) args() []string {
 	for _, opt := range trimmed {
 		args = append(args, "--dpkgopt="+opt)
 	}
-	args = append(args, r.base.suite, "-")
+	args = append(args, "--customize-hook="+anonymise, r.base.suite, "-")
 	return append(args, r.base.lines()...)
 }
 

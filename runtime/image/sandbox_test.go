@@ -239,15 +239,17 @@ func TestPrepareKeepsAttributes(t *testing.T) {
 
 func TestPrepareLeavesDevicesOut(t *testing.T) {
 	t.Parallel()
-	o := options(t, writeImage(t, testImage{layers: []blob{gz(dir("dev"), device("dev/sda"), reg("dev/f", "x"))}}))
+	o := options(t, writeImage(t, testImage{layers: []blob{gz(dir("srv"), device("srv/sda"), device("dev/sdb"), reg("srv/f", "x"))}}))
 	lower, err := image.Prepare(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Lstat(filepath.Join(lower.Rootfs, "dev/sda")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("device node: %v", err)
+	for _, node := range []string{"srv/sda", "dev/sdb"} {
+		if _, err := os.Lstat(filepath.Join(lower.Rootfs, node)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("device node %s: %v", node, err)
+		}
 	}
-	if len(lower.Notes) != 1 || !strings.Contains(lower.Notes[0], "dev/sda") {
+	if len(lower.Notes) != 1 || !strings.Contains(lower.Notes[0], "srv/sda") {
 		t.Errorf("notes: %q", lower.Notes)
 	}
 }
