@@ -132,8 +132,11 @@ func (b *boot) run(ctx context.Context) error {
 	// A cancelled launch ends RS, and everything that waits for it notices.
 	stop := context.AfterFunc(ctx, func() { _ = b.rs.Signal(unix.SIGKILL) })
 	defer stop()
-	network := b.startNetwork(ctx)
-	if err := b.sendSpec(); err != nil {
+	sent := make(chan struct{}) // RS takes the launch message first, whatever is ready first
+	network := b.startNetwork(ctx, sent)
+	err := b.sendSpec()
+	close(sent)
+	if err != nil {
 		return errors.Join(err, ctx.Err(), <-network)
 	}
 	if err := b.follow(ctx, network); err != nil {
@@ -224,8 +227,9 @@ func (b *boot) startSupervisor() (err error) {
 	return nil
 }
 
-// startNetwork starts slirp4netns beside RS. The channel gets exactly one value.
-func (b *boot) startNetwork(ctx context.Context) <-chan error {
+// startNetwork starts slirp4netns beside RS, and tells RS once the launch message is
+// sent. The channel gets exactly one value.
+func (b *boot) startNetwork(ctx context.Context, sent <-chan struct{}) <-chan error {
 	done := make(chan error, 1)
 	if !b.spec.Network.Enabled {
 		done <- nil
@@ -254,6 +258,7 @@ func (b *boot) startNetwork(ctx context.Context) <-chan error {
 		defer close(finished)
 		s, err := startSlirp(ctx, path, b.spec.IDs.Mode, b.rs.PID())
 		b.slirp = s // read after finished or done
+		<-sent
 		if err == nil {
 			err = b.channel.send(message{Kind: kindNetworkUp})
 		}
