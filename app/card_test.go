@@ -68,6 +68,9 @@ func TestApprove(t *testing.T) {
 		}
 		mustNotShow(t, d, "Request from the sandbox")
 		mustShow(t, d, "nothing waits for you")
+		d.Session(0).Say(client.Resolved{Request: p.Request.ID, Outcome: escalate.OutcomeRunning})
+		d.Settle()
+		mustShow(t, d, "git push runs on the host")
 		d.Session(0).Say(client.Resolved{Request: p.Request.ID, Outcome: escalate.OutcomeRan, Detail: "exit status 0"})
 		d.Settle()
 		mustShow(t, d, "git push ran: exit status 0")

@@ -136,7 +136,11 @@ func (m *Model) resolved(ev client.Resolved) {
 		return
 	}
 	r := m.asked[i]
-	m.asked = slices.Delete(m.asked, i, i+1)
+	if ev.Outcome == escalate.OutcomeRunning {
+		m.asked[i].decided = true // not final: how it ends is still to come
+	} else {
+		m.asked = slices.Delete(m.asked, i, i+1)
+	}
 	m.closeCards()
 	m.notify(outcomeLevel(ev.Outcome), outcomeText(r, ev))
 	m.redraw()
