@@ -154,7 +154,7 @@ func checkSpace(fd int, limits vet.Limits) error {
 	if err := unix.Fstatfs(fd, &fs); err != nil {
 		return fmt.Errorf("look at free space: %w", err)
 	}
-	if fs.Bavail*uint64(fs.Bsize) < limits.FreeBytes || (fs.Files > 0 && fs.Ffree < limits.FreeInodes) {
+	if fs.Bavail*uint64(fs.Bsize) < limits.Free.Bytes || (fs.Files > 0 && fs.Ffree < limits.Free.Inodes) {
 		return fmt.Errorf("%d MiB and %d inodes are free: %w", fs.Bavail*uint64(fs.Bsize)>>20, fs.Ffree, unix.ENOSPC)
 	}
 	return nil

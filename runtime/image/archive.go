@@ -141,7 +141,7 @@ func (a archive) read(name string, limit int64) ([]byte, error) {
 
 // choose returns the image with tag, or the only one.
 func (a archive) choose(tag string) (savedImage, error) {
-	b, err := a.read("manifest.json", a.limits.ManifestBytes)
+	b, err := a.read("manifest.json", a.limits.DocumentBytes)
 	if err != nil {
 		return savedImage{}, err
 	}
@@ -173,7 +173,7 @@ func (a archive) image(saved savedImage) (*resolved, error) {
 	if len(saved.Layers) > a.limits.Layers {
 		return nil, fmt.Errorf("read image archive %q: %d layers exceed the limit of %d", a.file, len(saved.Layers), a.limits.Layers)
 	}
-	b, err := a.read(saved.Config, a.limits.ImageConfigBytes)
+	b, err := a.read(saved.Config, a.limits.DocumentBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ const maxIndexNesting = 3
 // openLayout resolves an image of an OCI image layout. Nothing in a layout is
 // trusted to be what it is named: each blob is hashed where it is read.
 func openLayout(dir, tag string, limits vet.Limits) (*resolved, error) {
-	b, err := readBounded(filepath.Join(dir, "index.json"), limits.ManifestBytes)
+	b, err := readBounded(filepath.Join(dir, "index.json"), limits.DocumentBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &fault.Error{
 			Kind: fault.Image, Message: fmt.Sprintf("there is no OCI image layout in %q", dir), Err: err,
@@ -60,7 +60,7 @@ func (l layout) choose(b []byte, tag string) (v1.Descriptor, string, error) {
 		if !desc.MediaType.IsIndex() {
 			return desc, digest, nil
 		}
-		if b, err = l.blob("image index", desc, l.limits.ManifestBytes); err != nil {
+		if b, err = l.blob("image index", desc, l.limits.DocumentBytes); err != nil {
 			return v1.Descriptor{}, "", err
 		}
 		digest, tag = desc.Digest.String(), ""
@@ -131,7 +131,7 @@ func (l layout) blob(what string, desc v1.Descriptor, limit int64) ([]byte, erro
 
 // image reads the manifest and configuration desc names.
 func (l layout) image(desc v1.Descriptor, index string) (*resolved, error) {
-	b, err := l.blob("manifest", desc, l.limits.ManifestBytes)
+	b, err := l.blob("manifest", desc, l.limits.DocumentBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (l layout) image(desc v1.Descriptor, index string) (*resolved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b, err = l.blob("image configuration", manifest.Config, l.limits.ImageConfigBytes); err != nil {
+	if b, err = l.blob("image configuration", manifest.Config, l.limits.DocumentBytes); err != nil {
 		return nil, err
 	}
 	return assemble(manifest, desc.Digest, b, index, l.path)

@@ -81,8 +81,8 @@ func fetch(ctx context.Context, o Options, src parsed, img v1.Image, index strin
 	if err != nil {
 		return nil, refused(src, err)
 	}
-	if int64(len(raw)) > o.Limits.ManifestBytes {
-		return nil, fmt.Errorf("the manifest of %d bytes exceeds the limit of %d", len(raw), o.Limits.ManifestBytes)
+	if int64(len(raw)) > o.Limits.DocumentBytes {
+		return nil, fmt.Errorf("the manifest of %d bytes exceeds the limit of %d", len(raw), o.Limits.DocumentBytes)
 	}
 	digest, err := img.Digest()
 	if err != nil {

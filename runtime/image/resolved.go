@@ -73,8 +73,8 @@ func parseManifest(b []byte, limits vet.Limits) (*v1.Manifest, error) {
 	switch {
 	case !m.Config.MediaType.IsConfig():
 		return nil, fmt.Errorf("read manifest: its configuration has type %q, so it is no image", string(m.Config.MediaType))
-	case m.Config.Size < 0 || m.Config.Size > limits.ImageConfigBytes:
-		return nil, fmt.Errorf("read manifest: a configuration of %d bytes is outside 0 to %d", m.Config.Size, limits.ImageConfigBytes)
+	case m.Config.Size < 0 || m.Config.Size > limits.DocumentBytes:
+		return nil, fmt.Errorf("read manifest: a configuration of %d bytes is outside 0 to %d", m.Config.Size, limits.DocumentBytes)
 	case len(m.Layers) > limits.Layers:
 		return nil, fmt.Errorf("read manifest: %d layers exceed the limit of %d", len(m.Layers), limits.Layers)
 	case m.Config.Digest.Algorithm != "sha256":

@@ -103,8 +103,8 @@ func roomFor(o Options, img *resolved) error {
 		return fmt.Errorf("look at free space: %w", err)
 	}
 	free := fs.Bavail * uint64(fs.Bsize)
-	if free < need+o.Limits.FreeBytes || (fs.Files > 0 && fs.Ffree < o.Limits.FreeInodes) {
-		return noRoom(o, fmt.Sprintf("about %d MiB are needed, %d MiB and %d inodes are free", (need+o.Limits.FreeBytes)>>20, free>>20, fs.Ffree))
+	if free < need+o.Limits.Free.Bytes || (fs.Files > 0 && fs.Ffree < o.Limits.Free.Inodes) {
+		return noRoom(o, fmt.Sprintf("about %d MiB are needed, %d MiB and %d inodes are free", (need+o.Limits.Free.Bytes)>>20, free>>20, fs.Ffree))
 	}
 	return nil
 }
