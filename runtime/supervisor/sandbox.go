@@ -165,6 +165,9 @@ func (s *sandbox) Exec(ctx context.Context, spec runtime.ExecSpec) (runtime.Proc
 	if len(spec.Argv) == 0 {
 		return nil, errors.New("run a command: it has no words")
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("run %q: %w", spec.Argv[0], err)
+	}
 	stdio := []*os.File{spec.TTY}
 	if spec.TTY == nil {
 		stdio = []*os.File{spec.Stdin, spec.Stdout, spec.Stderr}
@@ -196,7 +199,7 @@ func (s *sandbox) Exec(ctx context.Context, spec runtime.ExecSpec) (runtime.Proc
 		s.exited(message{ID: id, Code: statusLost})
 		return nil, fmt.Errorf("run %q: %w", spec.Argv[0], err)
 	}
-	return p, ctx.Err()
+	return p, nil
 }
 
 func (s *sandbox) register(p *process) (uint64, error) {

@@ -59,6 +59,9 @@ func (s *supervisor) watch() {
 // terminal, or the three streams.
 func (s *supervisor) exec(m message, files []*os.File) {
 	fail := func(err error) {
+		if len(files) > 1 { // the session's own stream, where someone is looking
+			fmt.Fprintf(files[len(files)-1], "lazaret: cannot run the command: %v\n", err)
+		}
 		_ = s.channel.send(message{Kind: kindExited, ID: m.ID, Code: statusLost, Text: clip(err.Error())})
 	}
 	spec := proc.Spec{Path: s.runsc.Path, Args: s.runsc.Exec("/proc/self/fd/3", sandboxID), Env: runscEnv, Dir: "/", Setsid: true}
