@@ -1,89 +1,66 @@
 package guest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// The guest's cgroups, one set for each session:
+// The guest's cgroups, in the unified hierarchy (runsc --in-sandbox-cgroup=v2), two
+// for each session:
 //
-//	pids/lazaret-<id>      its processes; pids.max is the limit, and 0 while it ends
-//	cpuacct/lazaret-<id>   the same, for accounting
-//	memory/lazaret-<id>    the same, for accounting
-//	devices/lazaret-<id>   the session's wrapper alone: found by one read, where a
-//	                       search of /proc takes seconds beside a fork bomb
+//	lazaret-<id>           its processes; pids.max is the limit
+//	lazaret-<id>.wrapper   its wrapper alone: found by one read, where a search of
+//	                       /proc takes seconds beside a fork bomb
 //
-// gVisor charges only the cgroup a task is in, never its parents, so there can be no
-// bound over all sessions; each has its own, and a fork bomb in one leaves the
-// others room.
-const groupPrefix = "lazaret-"
+// The older hierarchies will not do: with several of them gVisor charges a new task
+// to one at random, so pids.max is felt by one fork in eight; and only the unified
+// one has cgroup.kill, which no fork outruns.
+const (
+	groupPrefix   = "lazaret-"
+	wrapperSuffix = ".wrapper"
 
-func pidsGroup(id string) string { return "pids/" + groupPrefix + id }
+	dropTime = 100 * time.Millisecond
+)
 
-func sessionGroups(id string) []string {
-	return []string{pidsGroup(id), "cpuacct/" + groupPrefix + id, "memory/" + groupPrefix + id}
-}
+func sessionGroup(id string) string { return groupPrefix + id }
 
-func wrapperGroup(id string) string { return "devices/" + groupPrefix + id }
+func wrapperGroup(id string) string { return groupPrefix + id + wrapperSuffix }
 
-// hasCgroups says whether this guest has them.
+// hasCgroups says whether this guest has what is drawn above.
 func (r roots) hasCgroups() bool {
-	_, err := os.Stat(filepath.Join(r.cgroup, "pids", "cgroup.procs"))
-	return err == nil
+	b, err := os.ReadFile(filepath.Join(r.cgroup, "cgroup.subtree_control"))
+	return err == nil && strings.Contains(" "+strings.TrimSpace(string(b))+" ", " pids ")
 }
 
-// markWrapper moves the calling process, the session's wrapper, into its cgroup.
-func (r roots) markWrapper(id string) error {
-	if err := r.makeGroup(wrapperGroup(id)); err != nil {
-		return err
-	}
-	return r.writeGroup(wrapperGroup(id), "cgroup.procs", "0")
-}
-
-// enterSession moves the calling thread, and so what it forks, into the session's
-// cgroups, and returns the way back. Only the thread moves: were the wrapper itself
-// bounded by pids.max, a full cgroup would keep its Go runtime from making a thread,
-// which is fatal. The caller has locked its thread.
-func (r roots) enterSession(id string, limit uint32) (leave func(), err error) {
-	leave = func() {
-		// The hierarchy's own root always takes a task back.
-		for _, group := range []string{"pids", "cpuacct", "memory", wrapperGroup(id)} {
-			_ = r.writeGroup(group, "tasks", "0")
+// enterWrapper moves the calling process, the session's wrapper, into its cgroup,
+// and makes the session's, with its bound on tasks (0 is none). The returned
+// directory is where the command is to be born.
+func (r roots) enterWrapper(id string, limit uint32) (session *os.File, err error) {
+	for _, group := range []string{wrapperGroup(id), sessionGroup(id)} {
+		if err := os.Mkdir(filepath.Join(r.cgroup, group), 0o755); err != nil && !os.IsExist(err) {
+			return nil, fmt.Errorf("make guest cgroup %q: %w", group, err)
 		}
 	}
-	for _, group := range sessionGroups(id) {
-		if err := r.makeGroup(group); err != nil {
-			return nil, err
-		}
+	if err := r.writeGroup(wrapperGroup(id), "cgroup.procs", "0"); err != nil {
+		return nil, err
 	}
 	if limit != 0 {
-		if err := r.limitForks(id, limit); err != nil {
+		if err := r.writeGroup(sessionGroup(id), "pids.max", strconv.FormatUint(uint64(limit), 10)); err != nil {
 			return nil, err
 		}
 	}
-	for _, group := range append(sessionGroups(id), "devices") {
-		if err := r.writeGroup(group, "tasks", "0"); err != nil {
-			leave()
-			return nil, err
-		}
+	session, err = os.Open(filepath.Join(r.cgroup, sessionGroup(id)))
+	if err != nil {
+		return nil, fmt.Errorf("open guest cgroup: %w", err)
 	}
-	return leave, nil
-}
-
-// limitForks bounds the session's tasks, threads included; 0 keeps it from making any.
-func (r roots) limitForks(id string, limit uint32) error {
-	return r.writeGroup(pidsGroup(id), "pids.max", strconv.FormatUint(uint64(limit), 10))
-}
-
-func (r roots) makeGroup(group string) error {
-	if err := os.Mkdir(filepath.Join(r.cgroup, group), 0o755); err != nil && !os.IsExist(err) {
-		return fmt.Errorf("make guest cgroup %q: %w", group, err)
-	}
-	return nil
+	return session, nil
 }
 
 // members returns the processes in one cgroup, none where it does not exist.
@@ -101,40 +78,62 @@ func (r roots) members(group string) []int {
 	return pids
 }
 
-// dropSession removes the session's empty cgroups. The wrapper calls it last, and
+// killGroup kills all processes of the session's cgroup, and any they fork meanwhile.
+func (r roots) killGroup(id string) {
+	// Best effort: without cgroups the search must do alone.
+	_ = r.writeGroup(sessionGroup(id), "cgroup.kill", "1")
+}
+
+// dropSession removes the session's cgroups, which have to be empty: it waits a
+// moment for the last of the dead to be reaped. The wrapper calls it last, and
 // leaves its own first.
 func (r roots) dropSession(id string) {
-	if slices.Contains(r.members(wrapperGroup(id)), os.Getpid()) {
-		_ = r.writeGroup("devices", "cgroup.procs", "0")
+	for _, pid := range r.members(wrapperGroup(id)) {
+		if pid == os.Getpid() {
+			_ = r.writeGroup("", "cgroup.procs", "0")
+		}
 	}
-	for _, group := range append(sessionGroups(id), wrapperGroup(id)) {
-		_ = os.Remove(filepath.Join(r.cgroup, group))
+	for _, group := range []string{sessionGroup(id), wrapperGroup(id)} {
+		path := filepath.Join(r.cgroup, group)
+		for deadline := time.Now().Add(dropTime); time.Now().Before(deadline); time.Sleep(firstPause) {
+			if err := os.Remove(path); !errors.Is(err, unix.EBUSY) {
+				break
+			}
+		}
 	}
 }
 
 // sessions returns the ids of the sessions that have a cgroup.
 func (r roots) sessions() []string {
-	entries, err := os.ReadDir(filepath.Join(r.cgroup, "pids"))
+	entries, err := os.ReadDir(r.cgroup)
 	if err != nil {
 		return nil
 	}
 	var ids []string
 	for _, entry := range entries {
-		if id, ok := strings.CutPrefix(entry.Name(), groupPrefix); ok && entry.IsDir() {
+		id, ok := strings.CutPrefix(entry.Name(), groupPrefix)
+		if ok && entry.IsDir() && !strings.HasSuffix(id, wrapperSuffix) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// reading returns a number of a cgroup, 0 where there is none.
-func (r roots) reading(group, file string) uint64 {
+// reading returns a number of a cgroup file, 0 where there is none: the first, or
+// the one after key in a file of several.
+func (r roots) reading(group, file, key string) uint64 {
 	b, err := os.ReadFile(filepath.Join(r.cgroup, group, file))
 	if err != nil {
 		return 0
 	}
-	n, _ := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
-	return n
+	for line := range strings.Lines(string(b)) {
+		value, ok := strings.CutPrefix(strings.TrimSpace(line), key)
+		if ok {
+			n, _ := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+			return n
+		}
+	}
+	return 0
 }
 
 // writeGroup writes one control file. It never creates one: outside a cgroup tree

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	goruntime "runtime"
 	"syscall"
 	"time"
 
@@ -42,8 +41,9 @@ type wrapper struct {
 	roots   roots
 	session control.Session
 
-	terminal bool // the session has one
-	child    int  // pid of the command
+	terminal bool     // the session has one
+	group    *os.File // the session's cgroup; nil where there is none
+	child    int      // pid of the command
 	ended    bool
 	status   syscall.WaitStatus
 }
@@ -56,10 +56,12 @@ func (w *wrapper) run() int {
 	signals := make(chan os.Signal, 64) // more signals in flight than that are merged or lost, as in any process
 	signal.Notify(signals, caught()...)
 	if w.roots.hasCgroups() {
-		if err := w.roots.markWrapper(string(w.session.ID)); err != nil {
+		group, err := w.roots.enterWrapper(string(w.session.ID), w.session.Processes)
+		if err != nil {
 			fmt.Fprintf(os.Stderr, "lazaret guest session: %v\n", err)
 			return statusCannotRun
 		}
+		w.group = group
 	}
 	_, err := unix.IoctlGetInt(0, unix.TIOCGPGRP)
 	w.terminal = err == nil
@@ -172,7 +174,7 @@ func (w *wrapper) start() int {
 
 // limit applies the resource limits the command inherits.
 func (w *wrapper) limit() error {
-	if n := uint64(w.session.Processes); n != 0 && !w.roots.hasCgroups() {
+	if n := uint64(w.session.Processes); n != 0 && w.group == nil {
 		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n}); err != nil {
 			return fmt.Errorf("limit processes to %d: %w", n, err)
 		}
@@ -180,21 +182,18 @@ func (w *wrapper) limit() error {
 	return limitOpenFiles(w.session.OpenFiles)
 }
 
-// fork starts the command inside the session's cgroups.
+// fork starts the command inside the session's cgroup.
 func (w *wrapper) fork(path string) (int, error) {
-	goruntime.LockOSThread()
-	defer goruntime.UnlockOSThread()
-	if w.roots.hasCgroups() {
-		leave, err := w.roots.enterSession(string(w.session.ID), w.session.Processes)
-		if err != nil {
-			return 0, err
-		}
-		defer leave()
-	}
 	attr := &syscall.SysProcAttr{
 		// With a terminal the command stays in the wrapper's group, which is the
 		// foreground one: a shell finds the terminal its own, with no moment in between.
 		Setpgid: !w.terminal,
+	}
+	if w.group != nil {
+		// Born in the cgroup, so that the wrapper need never be in it: a full one
+		// would keep its Go runtime from making a thread, which is fatal.
+		attr.UseCgroupFD, attr.CgroupFD = true, int(w.group.Fd())
+		defer w.group.Close()
 	}
 	if w.session.UID != 0 || w.session.GID != 0 {
 		attr.Credential = &syscall.Credential{Uid: w.session.UID, Gid: w.session.GID}

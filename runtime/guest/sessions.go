@@ -29,13 +29,11 @@ const (
 
 // wrapperOf finds the session's wrapper, 0 when there is none.
 func (r roots) wrapperOf(id string) int {
-	if !r.hasCgroups() {
-		return r.searchWrapper(id)
-	}
 	if pids := r.members(wrapperGroup(id)); len(pids) > 0 {
 		return pids[0]
 	}
-	return 0
+	// No cgroups here, or it was started this moment and has not entered its own.
+	return r.searchWrapper(id)
 }
 
 // searchWrapper finds the wrapper by its command line, which any guest process can
@@ -95,7 +93,8 @@ func (i *initProcess) endSession(name string) control.Reply {
 // endWrapper waits for the wrapper to follow its command, and kills it if it does not.
 func (i *initProcess) endWrapper(id string, pid int) {
 	for deadline := time.Now().Add(wrapperTime); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if i.roots.wrapperOf(id) != pid {
+		args := i.roots.commandLine(pid) // a zombie has none
+		if len(args) < 3 || args[2] != "--id="+id {
 			return
 		}
 	}
@@ -125,8 +124,8 @@ func (i *initProcess) signalSession(name string, sig unix.Signal) error {
 
 func (i *initProcess) stats() control.Stats {
 	stats := control.Stats{
-		MemoryBytes:  i.roots.reading("memory", "memory.usage_in_bytes"),
-		CPUMicros:    i.roots.reading("cpuacct", "cpuacct.usage") / 1000,
+		MemoryBytes:  i.roots.reading("", "memory.current", ""),
+		CPUMicros:    i.roots.reading("", "cpu.stat", "usage_usec "),
 		ProcessLimit: i.roots.hasCgroups(),
 	}
 	// Names only: opening every process is slow when there are many, which is when
@@ -142,12 +141,12 @@ func (i *initProcess) stats() control.Stats {
 		if len(stats.Sessions) == most {
 			break
 		}
-		groups := sessionGroups(id)
+		group := sessionGroup(id)
 		stats.Sessions = append(stats.Sessions, control.SessionStats{
 			Session:     id,
-			Processes:   uint32(len(i.roots.members(groups[0]))),
-			CPUMicros:   i.roots.reading(groups[1], "cpuacct.usage") / 1000,
-			MemoryBytes: i.roots.reading(groups[2], "memory.usage_in_bytes"),
+			Processes:   uint32(len(i.roots.members(group))),
+			CPUMicros:   i.roots.reading(group, "cpu.stat", "usage_usec "),
+			MemoryBytes: i.roots.reading(group, "memory.current", ""),
 		})
 	}
 	return stats

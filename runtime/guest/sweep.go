@@ -13,17 +13,12 @@ const (
 	longPause      = 10 * time.Millisecond
 )
 
-// many is how many processes of one session make it look like a fork bomb.
-const many = 8
-
-// sweep kills what members returns until two readings in a row find nobody, and
-// returns how many processes it reached. members must not return the session's
-// wrapper: killing that inside the loop sends the rest to PID 1, out of reach of
-// the search.
-func sweep(atMost time.Duration, members func() []int) (reached int) {
-	seen := map[int]bool{}
+// sweep kills what members returns until two readings in a row find nobody, and adds
+// whom it reached to seen. members must not return the session's wrapper: killing
+// that inside the loop sends the rest to PID 1, out of reach of the search.
+func sweep(seen map[int]bool, members func() []int) {
 	pause, empty := firstPause, 0
-	for deadline := time.Now().Add(atMost); empty < 2 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(sweepTime); empty < 2 && time.Now().Before(deadline); {
 		pids := members()
 		if len(pids) == 0 {
 			empty++
@@ -37,20 +32,29 @@ func sweep(atMost time.Duration, members func() []int) (reached int) {
 		time.Sleep(pause)
 		pause = min(2*pause, longPause)
 	}
-	return len(seen)
 }
 
 // sweepSession kills everything of a session but its wrapper (0 when that is gone).
-// It takes forking away first: every fork holds a lock of the sentry's that every
-// other call waits for, and a bomb would outrun the loop. Then the cgroup: reading
-// it is cheap, but it lists zombies too, so only the process table can tell that it
-// is over. reap is called before each look.
+// The cgroup first: one write kills all of it, where a search of /proc beside a fork
+// bomb lets the bomb outrun it. The search then finds who was moved elsewhere, and
+// tells zombies, which the cgroup still lists. reap is called before each look.
 func (r roots) sweepSession(id string, wrapper int, reap func()) (reached int) {
-	_ = r.limitForks(id, 0) // best effort: without cgroups the loop must do alone
-	if len(r.members(pidsGroup(id))) > many {
-		reached = sweep(firstSweepTime, func() []int { reap(); return r.members(pidsGroup(id)) })
+	seen := map[int]bool{}
+	for _, pid := range r.members(sessionGroup(id)) {
+		seen[pid] = true
 	}
-	return reached + sweep(sweepTime, func() []int { reap(); return r.sessionMembers(id, wrapper) })
+	r.killGroup(id)
+	dead := 0
+	for deadline := time.Now().Add(firstSweepTime); time.Now().Before(deadline); time.Sleep(firstPause) {
+		reap()
+		left := len(r.members(sessionGroup(id)))
+		if left == 0 || left == dead {
+			break // empty, or nothing left but what its parent has not reaped
+		}
+		dead = left
+	}
+	sweep(seen, func() []int { reap(); return r.sessionMembers(id, wrapper) })
+	return len(seen)
 }
 
 // sessionMembers returns the live processes of a session, wrapper excluded: what
@@ -70,6 +74,6 @@ func (r roots) sessionMembers(id string, wrapper int) []int {
 	if wrapper > 1 {
 		add(descendants(table, wrapper))
 	}
-	add(r.members(pidsGroup(id)))
+	add(r.members(sessionGroup(id)))
 	return live
 }

@@ -23,6 +23,7 @@ var required = []struct{ name, value string }{
 	{"host-uds", "none"},         // the workspace may hold the host's sockets (agent, editor)
 	{"host-fifo", "none"},        // and its FIFOs
 	{"platform", "systrap"},      // kvm hangs where nested, ptrace is slower
+	{"in-sandbox-cgroup", "v2"},  // the only one whose pids.max holds, and that has cgroup.kill
 	{"net-raw", "false"},         // no raw sockets for guest root
 	{"file-access", "exclusive"}, // the root file system is the sandbox's alone
 	{"file-access-mounts", "shared"},
