@@ -19,7 +19,7 @@ var only = []struct {
 	{"os/exec", []string{"internal/proc", "internal/build", "internal/e2e", "internal/bench"}, "internal/proc"},
 	{"github.com/hinshun/vt10x", []string{"internal/term"}, "internal/term"},
 	{"charm.land/bubbletea/v2", []string{"app", "views", "themes", "cmd"}, "app"},
-	{"runtime/gvisor", []string{"runtime/supervisor", "runtime/host", "cmd"}, "runtime/supervisor"},
+	{"runtime/gvisor", []string{"runtime/supervisor", "runtime/host", "cmd", "internal/bench"}, "runtime/supervisor"},
 	{"github.com/fxamacker/cbor/v2", []string{"internal/canon"}, "internal/canon"},
 	{"github.com/vishvananda/netlink", []string{"runtime/netpolicy"}, "runtime/netpolicy"},
 	{"github.com/opencontainers/umoci/oci/layer", []string{"runtime/image"}, "runtime/image"},
