@@ -135,17 +135,6 @@ func (o *outerTerm) awaitText(text string) {
 	o.await(fmt.Sprintf("%q", text), func(s string) bool { return strings.Contains(s, text) })
 }
 
-// awaitExit waits for the program's end and returns its status.
-func (o *outerTerm) awaitExit() int {
-	o.t.Helper()
-	select {
-	case <-o.ended:
-	case <-time.After(15 * time.Second):
-		o.t.Fatalf("the dashboard did not end; the screen shows:\n%s", o.screen())
-	}
-	return o.cmd.ProcessState.ExitCode()
-}
-
 // sane fails unless the terminal is as a shell expects it.
 func (o *outerTerm) sane() {
 	o.t.Helper()

@@ -31,13 +31,13 @@ func Run(ctx context.Context, opt Options, profile frame.Profile) error {
 	if err != nil {
 		return fmt.Errorf("open dashboard: %w", err)
 	}
-	defer terminal.Close()
+	defer func() { _ = terminal.Close() }() // a terminal that is gone cannot be put back
 	features := frame.Features{Mouse: true, Paste: true, Focus: true, KittyFlags: 1}
 	screen, err := outer.Enter(terminal, features, profile)
 	if err != nil {
 		return fmt.Errorf("open dashboard: %w", err)
 	}
-	defer screen.Close()
+	defer func() { _ = screen.Close() }()
 	rescue := func() {
 		if r := recover(); r != nil {
 			_ = screen.Close()

@@ -72,8 +72,10 @@ func TestGuard(t *testing.T) {
 		t.Error("the early key did not start the wait again")
 	}
 	late := start.Add(1798 * time.Millisecond)
-	if !g.Take(late) || !g.Take(late) {
-		t.Error("not taken after the pause")
+	for range 2 {
+		if !g.Take(late) {
+			t.Error("not taken after the pause")
+		}
 	}
 	g.Restart(late)
 	if g.Take(late.Add(time.Millisecond)) {

@@ -31,7 +31,6 @@ func wrapLine(text string, width int) []string {
 		}
 		if line != "" {
 			lines = append(lines, strings.TrimSuffix(line, " "))
-			line, used = "", 0
 			word = strings.TrimPrefix(word, " ")
 			w = frame.Width(word)
 		}
