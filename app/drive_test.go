@@ -391,7 +391,9 @@ func BenchmarkKeyEcho(b *testing.B) {
 	for name, start := range map[string]func() *outerTerm{
 		"lazaret": func() *outerTerm { return driveDashboard(b, 200, 60, nil, "cat") },
 		"tmux": func() *outerTerm {
-			return drive(b, 200, 60, nil, tmux, "-L", fmt.Sprintf("lzbench%d", os.Getpid()), "-f", "/dev/null", "new-session", "cat")
+			socket := filepath.Join(b.TempDir(), "tmux")
+			b.Cleanup(func() { _ = exec.Command(tmux, "-S", socket, "kill-server").Run() })
+			return drive(b, 200, 60, nil, tmux, "-S", socket, "-f", "/dev/null", "new-session", "cat")
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
