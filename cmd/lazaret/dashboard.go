@@ -12,6 +12,7 @@ import (
 	"lazaret.dev/lazaret/coordinator/client"
 	"lazaret.dev/lazaret/coordinator/spawn"
 	"lazaret.dev/lazaret/coordinator/wire"
+	"lazaret.dev/lazaret/internal/agents"
 	"lazaret.dev/lazaret/internal/config"
 	"lazaret.dev/lazaret/internal/fault"
 	"lazaret.dev/lazaret/internal/term"
@@ -74,13 +75,24 @@ func (s *dashboardSessions) Open(ctx context.Context, req app.OpenRequest, progr
 		Profile: req.Profile, Workspace: req.Workspace,
 		Start: wire.Start{
 			Argv: req.Argv, TTY: true, Size: req.Size,
-			Env: []string{"COLORTERM=truecolor", "TERM=xterm-256color"},
+			Env: s.paneVariables(req.Profile),
 		},
 	}, progress)
 	if err != nil {
 		return nil, err // not session: a nil *client.Session is no nil Attachment
 	}
 	return session, nil
+}
+
+// paneVariables say what a pane is, whatever terminal the dashboard runs in.
+func (s *dashboardSessions) paneVariables(profile string) []string {
+	vars := []string{"COLORTERM=truecolor", "TERM=xterm-256color"}
+	p := s.config.Profiles[profile]
+	own := func(v config.EnvVar) bool { return v.Name == "TERM_PROGRAM" }
+	if agent, ok := agents.Lookup(p.Agent); ok && agent.Terminal != "" && !slices.ContainsFunc(p.Env, own) {
+		vars = append(vars, "TERM_PROGRAM="+agent.Terminal)
+	}
+	return vars
 }
 
 // Profiles lists what can be started, by name.

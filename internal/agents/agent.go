@@ -15,6 +15,10 @@ type Agent struct {
 	Install string
 	Command []string // what a session runs
 	Env     []Var
+	// Terminal is the TERM_PROGRAM a pane of ours calls itself for this agent, ""
+	// for none: some agents use keys and notifications that panes understand only
+	// with terminals they know by name.
+	Terminal string
 	// Files are shown read-only beneath the State Anchors: settings, status hooks
 	// and the instruction about asking the host.
 	Files []runtime.GuestFile

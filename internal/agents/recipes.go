@@ -44,6 +44,9 @@ rm -rf /usr/local/lib/node_modules/@anthropic-ai/claude-code/node_modules/@anthr
 			{"DISABLE_AUTOUPDATER", "1"},
 			{"IS_SANDBOX", "1"}, // it refuses to be unattended as root elsewhere
 		},
+		// Of the names it knows, the one that means kitty keys (shift+enter) and
+		// notifications by OSC 777, both of which panes do.
+		Terminal: "ghostty",
 		Files: []runtime.GuestFile{
 			jsonFile("/etc/claude-code/managed-settings.json", object{
 				"hooks":                             hooks(events, false, 5),
