@@ -350,3 +350,16 @@ func (c *Client) Running() bool {
 func (c *Client) result() Result {
 	return Result{status(c.Cmd.ProcessState), c.output.String(), c.errors.String()}
 }
+
+// Git runs Git on the host, in the workspace and with the Home's own configuration.
+func (h *Home) Git(args ...string) string {
+	h.tb.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = h.Workspace, append(h.Env, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	r := h.Finish(cmd)
+	if r.Code != 0 {
+		h.tb.Fatalf("git %q: %v", args, r)
+	}
+	return r.Stdout
+}

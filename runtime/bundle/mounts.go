@@ -68,8 +68,9 @@ func git(workspace string, view View) []specs.Mount {
 		list = append(list, bind(host+"/config", guest+"/config", readOnly))
 	}
 	if view.Git.Hooks {
+		// Empty inside, and the guest's own: its hooks run there and only there.
 		list = append(list, specs.Mount{Destination: guest + "/hooks", Type: "tmpfs", Source: "tmpfs",
-			Options: []string{"nosuid", "nodev", "noexec", "mode=755", "size=1048576"}})
+			Options: []string{"nosuid", "nodev", "mode=755", "size=1048576"}})
 	}
 	return list
 }
