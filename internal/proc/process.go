@@ -112,17 +112,8 @@ func killAndReap(pid int) error {
 // reap waits for the end of p, owns its status and its number until then, and
 // ends with it.
 func (p *Process) reap() {
-	conn, err := p.pidfd.SyscallConn()
-	if err == nil {
-		// A pidfd is readable once its process has ended. The callback's first
-		// call asks without waiting; the poller wakes it for the next.
-		err = conn.Read(func(fd uintptr) bool {
-			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-			n, err := unix.Poll(fds, 0)
-			return err == nil && n == 1
-		})
-	}
 	// Should the poller refuse pidfds, wait4 below blocks a thread instead.
+	_ = AwaitEnd(p.pidfd)
 	status, werr := wait4(p.pid)
 	switch {
 	case werr != nil:
@@ -137,6 +128,25 @@ func (p *Process) reap() {
 	delete(owned.byID, p.pid)
 	owned.mu.Unlock()
 	close(p.done)
+}
+
+// AwaitEnd waits until the process behind a non-blocking pidfd, anyone's, has
+// ended, without holding a thread. Closing pidfd ends the wait with an error.
+func AwaitEnd(pidfd *os.File) error {
+	conn, err := pidfd.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("await the end of a process: %w", err)
+	}
+	// A pidfd is readable once its process has ended. The callback's first call asks
+	// without waiting; the poller wakes it for the next.
+	err = conn.Read(func(fd uintptr) bool {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		return err == nil && n == 1
+	})
+	if err != nil {
+		return fmt.Errorf("await the end of a process: %w", err)
+	}
+	return nil
 }
 
 func wait4(pid int) (unix.WaitStatus, error) {

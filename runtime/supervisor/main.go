@@ -45,8 +45,9 @@ type supervisor struct {
 	runsc           gvisor.Runsc
 	sandbox         *proc.Process // runsc run
 
-	mu       sync.Mutex // protects stopping
+	mu       sync.Mutex // protects what follows
 	stopping bool
+	reason   string // why the sandbox is about to end, where that is known
 }
 
 // Main is RS. It ends with the sandbox, on request, or with its coordinator.

@@ -50,9 +50,27 @@ func (s *supervisor) watch() {
 	if s.stopping {
 		return
 	}
-	_ = s.channel.send(message{Kind: kindEnded, Code: int32(s.sandbox.Exit().Status()),
-		Text: "the sandbox ended with " + s.sandbox.Exit().String()})
+	text := "the sandbox ended with " + s.sandbox.Exit().String()
+	if s.reason != "" {
+		text = s.reason
+	}
+	_ = s.channel.send(message{Kind: kindEnded, Code: int32(s.sandbox.Exit().Status()), Text: text})
 	os.Exit(0)
+}
+
+// watchMember ends the sandbox with its sentry or gofer. runsc does so by itself as
+// a rule; without a gofer a busy one was seen to live on.
+func (s *supervisor) watchMember(role string, pidfd *os.File) {
+	defer pidfd.Close()
+	if err := proc.AwaitEnd(pidfd); err != nil {
+		return
+	}
+	s.mu.Lock()
+	if s.reason == "" {
+		s.reason = "the sandbox's " + role + " ended"
+	}
+	s.mu.Unlock()
+	_ = s.sandbox.Signal(unix.SIGKILL)
 }
 
 // exec starts one `runsc exec`. files are the OCI process description and the
@@ -107,14 +125,21 @@ func (s *supervisor) inventory() error {
 		if err := gvisor.Assert(argv); err != nil {
 			return err
 		}
-		fd, err := unix.PidfdOpen(pid, 0)
+		file, err := openProcess(pid, role)
 		if errors.Is(err, unix.ESRCH) {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("open process %d: %w", pid, err)
+			return err
 		}
-		files = append(files, os.NewFile(uintptr(fd), role))
+		files = append(files, file)
+		if role == "sentry" || role == "gofer" {
+			own, err := openProcess(pid, role)
+			if err != nil {
+				return err
+			}
+			go s.watchMember(role, own)
+		}
 		reply.Names = append(reply.Names, role)
 		sentry = sentry || role == "sentry"
 	}
@@ -122,6 +147,14 @@ func (s *supervisor) inventory() error {
 		return errors.New("the sandbox has no sentry")
 	}
 	return s.channel.send(reply, files...)
+}
+
+func openProcess(pid int, role string) (*os.File, error) {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("open %s %d: %w", role, pid, err)
+	}
+	return os.NewFile(uintptr(fd), role), nil
 }
 
 // processes lists the others in the PID namespace, dead ones included.
