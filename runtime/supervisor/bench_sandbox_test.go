@@ -38,14 +38,18 @@ func firstByte(b *testing.B, s runtime.Sandbox) {
 // BenchmarkColdFirstByte is from nothing to the first byte of a command.
 func BenchmarkColdFirstByte(b *testing.B) {
 	spec := newSpec(b)
+	best := time.Hour
 	for b.Loop() {
 		spec.Generation = domain.NewGeneration()
+		begun := time.Now()
 		s, err := supervisor.NewLauncher().Launch(b.Context(), spec, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
 		firstByte(b, s)
+		best = min(best, time.Since(begun))
 		b.StopTimer()
+		b.ReportMetric(float64(best.Microseconds())/1000, "best-ms")
 		for _, step := range s.Status().Steps {
 			b.ReportMetric(float64(step.Micros)/1000, step.Name+"-ms")
 		}

@@ -16,7 +16,6 @@ import (
 
 	"lazaret.dev/lazaret/internal/domain"
 	"lazaret.dev/lazaret/internal/sandboxtest"
-	"lazaret.dev/lazaret/internal/userns"
 	"lazaret.dev/lazaret/runtime"
 	"lazaret.dev/lazaret/runtime/image"
 	"lazaret.dev/lazaret/runtime/supervisor"
@@ -26,8 +25,6 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case userns.Mode:
-			os.Exit(userns.Main(os.Args[2:]))
 		case supervisor.Mode:
 			os.Exit(supervisor.Main(os.Args[2:]))
 		case modeImageWorker:
