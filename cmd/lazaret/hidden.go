@@ -2,7 +2,6 @@ package main
 
 import (
 	"lazaret.dev/lazaret/coordinator/handover"
-	"lazaret.dev/lazaret/internal/userns"
 	"lazaret.dev/lazaret/runtime/host"
 	"lazaret.dev/lazaret/runtime/image"
 	"lazaret.dev/lazaret/runtime/supervisor"
@@ -13,7 +12,6 @@ import (
 var hidden = map[string]func(args []string) int{
 	handover.Mode:   coordinatorMain,
 	supervisor.Mode: supervisor.Main,
-	userns.Mode:     userns.Main,
 	imageWorkerMode: image.WorkerMain,
 	host.ProbeMode:  host.ProbeMain,
 }

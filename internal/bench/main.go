@@ -11,18 +11,11 @@ import (
 	"regexp"
 
 	"golang.org/x/sys/unix"
-
-	"lazaret.dev/lazaret/internal/userns"
 )
 
 func main() {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case userns.Mode:
-			os.Exit(userns.Main(os.Args[2:]))
-		case peerMode:
-			os.Exit(peerMain(os.Args[2:]))
-		}
+	if len(os.Args) > 1 && os.Args[1] == peerMode {
+		os.Exit(peerMain(os.Args[2:]))
 	}
 	if err := run(); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)

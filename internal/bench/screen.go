@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"lazaret.dev/lazaret/internal/term"
 )
@@ -38,14 +40,32 @@ type screen struct {
 
 func openScreen(cmd *exec.Cmd) (*screen, error) {
 	cmd.Stderr = nil // the terminal's
-	master, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: rows, Cols: cols})
+	blocking, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: rows, Cols: cols})
 	if err != nil {
 		return nil, fmt.Errorf("start %s in a terminal: %w", cmd.Path, err)
+	}
+	master, err := hangable(blocking)
+	if err != nil {
+		return nil, errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
 	s := &screen{cmd: cmd, master: master, news: make(chan struct{}, 1), ended: make(chan struct{}),
 		emulator: term.New(cols, rows, term.Options{})}
 	go s.read()
 	return s, nil
+}
+
+// hangable takes over a terminal whose Close must hang up although a Read waits: only
+// a file the Go runtime polls can do that, and package pty makes none.
+func hangable(f *os.File) (*os.File, error) {
+	defer f.Close()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take over a terminal: %w", err)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
 func (s *screen) read() {

@@ -153,8 +153,10 @@ func throughput(ctx context.Context, w *world) ([]Figure, error) {
 	defer h.close(ctx)
 	f := Figure{Name: "pane, 20 MB of text", Unit: "s", PeerIs: "tmux"}
 	one := func(s *screen) func() (float64, error) {
+		round := 0
 		return func() (float64, error) {
-			took, err := s.answered("\r", "FINISHED", 2*time.Minute)
+			round++ // what is drawn at the end of one must not be taken for the next
+			took, err := s.answered(fmt.Sprintf("%dQ\r", round), fmt.Sprintf("END%dQ", round), 2*time.Minute)
 			if err != nil {
 				return 0, err
 			}

@@ -38,7 +38,7 @@ var profiles = map[string]string{
 	"shell": `["bash", "-l"]`,
 	"raw":   `["sh", "-c", "stty raw -echo; echo READY; exec cat"]`,
 	"line":  `["sh", "-c", "echo READY; exec cat"]`,
-	"flood": `["sh", "-c", "stty -echo; echo READY; while read x; do cat flood; echo FINI''SHED; done"]`,
+	"flood": `["sh", "-c", "stty -echo; echo READY; while read x; do cat flood; echo END$x; done"]`,
 }
 
 func newWorld(ctx context.Context, bin, layout string) (_ *world, err error) {

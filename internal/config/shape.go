@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"lazaret.dev/lazaret/internal/agents"
@@ -31,14 +32,28 @@ func hintOf(err error) string {
 	return ""
 }
 
+// pattern is a shape of at most limit bytes, compiled when first used: most of
+// Lazaret's processes read no configuration, and every start counts. The limit is
+// apart because a bounded repetition in an expression costs as much as its bound.
+type pattern struct {
+	limit   int
+	compile func() *regexp.Regexp
+}
+
+func newPattern(limit int, expression string) pattern {
+	return pattern{limit, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
+}
+
+func (p pattern) MatchString(s string) bool { return len(s) <= p.limit && p.compile().MatchString(s) }
+
 var (
-	profilePattern = regexp.MustCompile(`^[a-z0-9_-]{2,32}$`)
-	envPattern     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
-	actionPattern  = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,63}$`)
-	chordPattern   = regexp.MustCompile(`^((ctrl|alt|shift)\+){0,3}([!-~]|space|tab|enter|esc|backspace|delete|insert|home|end|pgup|pgdown|up|down|left|right|f[1-9]|f1[0-2])$`)
-	userPattern    = regexp.MustCompile(`^([a-z_][a-z0-9_-]{0,31}|[0-9]{1,10}(:[0-9]{1,10})?)$`)
-	imagePattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}$`)
-	sizePattern    = regexp.MustCompile(`^([0-9]{1,15})(B|KiB|MiB|GiB|TiB)$`)
+	profilePattern = newPattern(32, `^[a-z0-9_-]{2,}$`)
+	envPattern     = newPattern(128, `^[A-Za-z_][A-Za-z0-9_]*$`)
+	actionPattern  = newPattern(64, `^[a-z][a-z0-9._-]*$`)
+	chordPattern   = newPattern(64, `^((ctrl|alt|shift)\+){0,3}([!-~]|space|tab|enter|esc|backspace|delete|insert|home|end|pgup|pgdown|up|down|left|right|f[1-9]|f1[0-2])$`)
+	userPattern    = newPattern(32, `^([a-z_][a-z0-9_-]*|[0-9]{1,10}(:[0-9]{1,10})?)$`)
+	imagePattern   = newPattern(255, `^[A-Za-z0-9][A-Za-z0-9._/:@-]*$`)
+	sizePattern    = newPattern(18, `^([0-9]{1,15})(B|KiB|MiB|GiB|TiB)$`)
 )
 
 // reserved are the names of the Storage Root's own folders: a profile called like
@@ -151,10 +166,10 @@ func expireShape(s string) error {
 }
 
 func parseSize(s string) (int64, error) {
-	m := sizePattern.FindStringSubmatch(s)
-	if m == nil {
+	if !sizePattern.MatchString(s) {
 		return 0, bad(`write it like "512MiB" or "4GiB"`, "%q is not a size", s)
 	}
+	m := sizePattern.compile().FindStringSubmatch(s)
 	n, err := strconv.ParseInt(m[1], 10, 64)
 	shift := map[string]uint{"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[m[2]]
 	if err != nil || n > (1<<62)>>shift {

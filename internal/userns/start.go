@@ -17,12 +17,12 @@ import (
 	"lazaret.dev/lazaret/runtime"
 )
 
-// Mode is the hidden mode of the binary (and of test binaries that start
-// children here) that Main implements.
-const Mode = "__userns"
-
-// lifetimeVariable tells the child which descriptor is its lifetime.
-const lifetimeVariable = "LAZARET_LIFETIME"
+// lifetimeVariable tells the child which descriptor is its lifetime, and with
+// awaitsMaps behind the number that its maps are written when a byte comes there.
+const (
+	lifetimeVariable = "LAZARET_LIFETIME"
+	awaitsMaps       = "+"
+)
 
 // mapTime bounds how long the helpers may take to write the maps.
 const mapTime = 10 * time.Second
@@ -39,12 +39,15 @@ func Start(spec proc.Spec, ids runtime.IDs) (*proc.Process, error) {
 	defer lifetime.Close()
 	files := make([]*os.File, max(3, len(spec.Files)))
 	copy(files, spec.Files)
-	fd := strconv.Itoa(len(files))
+	value := strconv.Itoa(len(files))
+	if ids.Mode == runtime.ModeSubordinate {
+		value += awaitsMaps
+	}
 	spec.Files = append(files, lifetime)
-	spec.Env = append(append([]string(nil), spec.Env...), lifetimeVariable+"="+fd)
+	spec.Env = append(append([]string(nil), spec.Env...), lifetimeVariable+"="+value)
 	spec.Cloneflags |= unix.CLONE_NEWUSER
 
-	p, err := start(spec, ids, fd, hold)
+	p, err := start(spec, ids, hold)
 	if err != nil {
 		hold.Close()
 		return nil, err
@@ -56,10 +59,10 @@ func Start(spec proc.Spec, ids runtime.IDs) (*proc.Process, error) {
 	return p, nil
 }
 
-func start(spec proc.Spec, ids runtime.IDs, fd string, hold *os.File) (*proc.Process, error) {
+func start(spec proc.Spec, ids runtime.IDs, hold *os.File) (*proc.Process, error) {
 	switch ids.Mode {
 	case runtime.ModeSubordinate:
-		return startMapped(spec, ids, fd, hold)
+		return startMapped(spec, ids, hold)
 	case runtime.ModeSingle:
 		spec.UIDMap = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 		spec.GIDMap = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
@@ -78,15 +81,13 @@ func start(spec proc.Spec, ids runtime.IDs, fd string, hold *os.File) (*proc.Pro
 	return nil, fmt.Errorf("start %q in a user namespace: unknown id mode %q", spec.Path, ids.Mode)
 }
 
-// startMapped lets the child wait in Main until the helpers have written its
-// maps. Only then can an exec give it the capabilities of the namespace's root.
-func startMapped(spec proc.Spec, ids runtime.IDs, fd string, hold *os.File) (*proc.Process, error) {
-	args := spec.Args
-	if len(args) == 0 {
-		args = []string{spec.Path}
+// startMapped starts a child whose maps the helpers write while it starts; Enter
+// waits for them. Until then it is nobody in its namespace, and an exec would take
+// its capabilities: as ambient ones they survive.
+func startMapped(spec proc.Spec, ids runtime.IDs, hold *os.File) (*proc.Process, error) {
+	for c := range uintptr(unix.CAP_LAST_CAP + 1) {
+		spec.AmbientCaps = append(spec.AmbientCaps, c)
 	}
-	spec.Args = append([]string{"lazaret", Mode, fd, spec.Path}, args...)
-	spec.Path = proc.Self()
 	p, err := proc.Start(spec)
 	if err != nil {
 		return nil, err

@@ -23,8 +23,6 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case userns.Mode:
-			os.Exit(userns.Main(os.Args[2:]))
 		case "child":
 			os.Exit(child())
 		case "parent":
@@ -49,13 +47,15 @@ func child() int {
 	}
 	_, leaked := os.LookupEnv("LAZARET_LIFETIME")
 	b := must(os.ReadFile("/proc/thread-self/uid_map"))
-	caps := ""
+	caps := map[string]string{}
 	for line := range strings.Lines(string(must(os.ReadFile("/proc/thread-self/status")))) {
-		if value, ok := strings.CutPrefix(line, "CapEff:"); ok {
-			caps = strings.TrimSpace(value)
-		}
+		name, value, _ := strings.Cut(line, ":")
+		caps[name] = strings.TrimSpace(value)
 	}
-	fmt.Printf("%d %d %s %t %s\n", os.Getuid(), os.Getgid(), caps, leaked, strings.Join(strings.Fields(string(b)), " "))
+	if handed := caps["CapInh"] + caps["CapAmb"]; strings.Trim(handed, "0") != "" {
+		fmt.Printf("hands capabilities on: %s\n", handed)
+	}
+	fmt.Printf("%d %d %s %t %s\n", os.Getuid(), os.Getgid(), caps["CapEff"], leaked, strings.Join(strings.Fields(string(b)), " "))
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	return 3
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"lazaret.dev/lazaret/internal/fault"
-	"lazaret.dev/lazaret/internal/userns"
 	"lazaret.dev/lazaret/runtime"
 	"lazaret.dev/lazaret/runtime/host"
 )
@@ -20,8 +19,6 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case host.ProbeMode:
 			os.Exit(host.ProbeMain(os.Args[2:]))
-		case userns.Mode:
-			os.Exit(userns.Main(os.Args[2:]))
 		}
 	}
 	os.Exit(m.Run())

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"lazaret.dev/lazaret/internal/userns"
 	"lazaret.dev/lazaret/runtime"
 	"lazaret.dev/lazaret/runtime/image"
 )
@@ -71,8 +70,6 @@ func ownRange(path string) (r runtime.IDRange) {
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case userns.Mode:
-			os.Exit(userns.Main(os.Args[2:]))
 		case "__image-worker":
 			os.Exit(image.WorkerMain(os.Args[2:]))
 		case image.LooseWorkerMode:
