@@ -145,10 +145,11 @@ func opencode() Agent {
 		// It waits at its first turn until its plugin package is where its plugins
 		// are and in the user's own folder; both are put there now.
 		Install: install("opencode", `npm install -g --prefix /usr/local opencode-ai@%[1]s
-for dir in `+dir+` /root/.config/opencode; do
-  mkdir -p "$dir"
-  npm install --prefix "$dir" --ignore-scripts --save-exact @opencode-ai/plugin@%[1]s
-done
+mkdir -p `+dir+` /root/.config/opencode
+npm install --prefix `+dir+` --ignore-scripts --save-exact @opencode-ai/plugin@%[1]s
+cd `+dir+`
+cp -a package.json package-lock.json node_modules /root/.config/opencode/
+cd /
 `, opencodeVersion),
 		Command: []string{"opencode"},
 		Env: []Var{

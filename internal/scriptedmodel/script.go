@@ -132,6 +132,10 @@ func (s schema) fill(command string) string {
 	if len(args) == 0 {
 		args["command"] = command
 	}
+	// Codex looks away from a command after ten seconds unless told to wait.
+	if _, offered := s.Properties["yield_time_ms"]; offered {
+		args["yield_time_ms"] = 30_000
+	}
 	for _, name := range s.Required {
 		if _, set := args[name]; set {
 			continue
