@@ -80,6 +80,17 @@ func newHome(tb testing.TB, data string) *Home {
 	return h
 }
 
+// Elsewhere is the same developer in another workspace.
+func (h *Home) Elsewhere() *Home {
+	h.tb.Helper()
+	other := *h
+	var err error
+	if other.Workspace, err = os.MkdirTemp(h.Dir, "ws"); err != nil {
+		h.tb.Fatal(err)
+	}
+	return &other
+}
+
 func (h *Home) home(rest string) string { return filepath.Join(h.Dir, "home", rest) }
 
 // ConfigFile is the developer's own configuration file.

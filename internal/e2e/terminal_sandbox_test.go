@@ -53,19 +53,19 @@ func TestTerminalSession(t *testing.T) {
 	if err := term.Resize(100, 30); err != nil {
 		t.Fatal(err)
 	}
-	typed(t, term, "trap 'echo winch:$(stty size)' WINCH; clear; echo tra''ps\r")
+	typed(t, term, "clear; sh -c 'trap \"stty size\" WINCH; echo tra\"\"ps; while :; do sleep 0.1; done'\r")
 	shows(t, term, "traps")
 	if err := term.Resize(101, 31); err != nil {
 		t.Fatal(err)
 	}
-	typed(t, term, "\r")
-	shows(t, term, "winch:31 101")
+	shows(t, term, "31 101")
+	typed(t, term, "\x03")
 	// Job control inside is the guest's own: Ctrl-Z stops the guest's job.
 	typed(t, term, "clear; sh -c 'echo sle\"\"eping; exec sleep 1000'\r")
 	shows(t, term, "sleeping")
 	typed(t, term, "\x1a")
 	shows(t, term, "Stopped")
-	typed(t, term, "kill %1; exit 9\r")
+	typed(t, term, "kill %1; wait; exit 9\r")
 	ends(t, term, 9)
 }
 

@@ -5,9 +5,28 @@ package e2e_test
 import (
 	"io"
 	"net"
+	"os"
+	"syscall"
 	"testing"
 	"time"
+
+	"lazaret.dev/lazaret/internal/sandboxtest"
 )
+
+func source(t *testing.T) string {
+	t.Helper()
+	return sandboxtest.Source(t)
+}
+
+// owner is the user a file belongs to on the host.
+func owner(t *testing.T, path string) int {
+	t.Helper()
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(info.Sys().(*syscall.Stat_t).Uid)
+}
 
 // listenUnix listens at path and returns what tells, after the deed, what the first
 // connection sent; "" when none came.
