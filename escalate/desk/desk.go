@@ -136,7 +136,7 @@ func New(cfg Config, requests, results *os.File, poke func(guestPath string) err
 	}
 	d := &Desk{
 		cfg: cfg, policy: pol,
-		out:      &mailbox.Outbox{Dir: results, WriteAs: writeAs(cfg.IDs)},
+		out:      &mailbox.Outbox{Dir: results},
 		poke:     make(chan struct{}, 1),
 		sessions: map[domain.SessionID]*session{},
 		requests: map[domain.RequestID]*request{},
@@ -267,23 +267,19 @@ func (d *Desk) refusedEntry(name string, err error) {
 	}
 }
 
-func writeAs(ids runtime.IDs) *mailbox.Owner {
-	if ids.Mode != runtime.ModeRoot {
-		return nil
-	}
-	return &mailbox.Owner{UID: int(ids.UIDs.Host), GID: int(ids.GIDs.Host)}
-}
-
-// owner returns who may own a mailbox entry: a host user some guest user maps to.
+// owner returns who may own a mailbox entry: as whom a guest user's file is seen
+// here. Root's mailbox is id-mapped where the sandbox attaches it, so on our side
+// its files belong to the guest's own numbers.
 func owner(ids runtime.IDs) func(uint32) bool {
-	if ids.Mode == "" {
-		return nil
-	}
 	self := uint32(os.Geteuid())
-	return func(uid uint32) bool {
-		if ids.Mode != runtime.ModeRoot && uid == self {
-			return true
+	switch ids.Mode {
+	case "":
+		return nil
+	case runtime.ModeRoot:
+		return func(uid uint32) bool { return uid < ids.UIDs.Count }
+	default:
+		return func(uid uint32) bool {
+			return uid == self || uid >= ids.UIDs.Host && uid-ids.UIDs.Host < ids.UIDs.Count
 		}
-		return uid >= ids.UIDs.Host && uid-ids.UIDs.Host < ids.UIDs.Count
 	}
 }

@@ -243,47 +243,6 @@ func TestPutIsCompleteAndReadable(t *testing.T) {
 	}
 }
 
-func TestPutAsAnotherUser(t *testing.T) {
-	t.Parallel()
-	path := t.TempDir()
-	if os.Geteuid() == 0 {
-		if err := os.Chown(path, 123456, 123456); err != nil {
-			t.Fatal(err)
-		}
-	}
-	dir, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	id := domain.NewRequestID()
-	out := &mailbox.Outbox{Dir: dir, WriteAs: &mailbox.Owner{UID: 123456, GID: 123456}}
-	err = out.Put(id, wire.ResultName(id), []byte("data"))
-	var st unix.Stat_t
-	if os.Geteuid() != 0 {
-		if !errors.Is(err, unix.EPERM) {
-			t.Errorf("an ordinary user wrote as another: %v", err)
-		}
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Stat(filepath.Join(path, wire.ResultName(id)), &st); err != nil || st.Uid != 123456 || st.Gid != 123456 {
-		t.Errorf("owner is %d:%d, %v", st.Uid, st.Gid, err)
-	}
-	// No thread keeps the ids: a file made now is ours.
-	own := &mailbox.Outbox{Dir: dir}
-	for range 50 {
-		if err := own.Put(id, "own", nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := unix.Stat(filepath.Join(path, "own"), &st); err != nil || st.Uid != 0 {
-			t.Fatalf("owner is %d, %v", st.Uid, err)
-		}
-	}
-}
-
 func empty(t *testing.T, path string) bool {
 	t.Helper()
 	dir, err := os.Open(path)
