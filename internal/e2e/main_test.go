@@ -11,6 +11,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == modelMode {
+		fmt.Fprintln(os.Stderr, serveModel())
+		os.Exit(1)
+	}
 	if err := e2e.Adopt(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
