@@ -90,7 +90,7 @@ func TestLocalSuspendRestoresTheTerminal(t *testing.T) {
 	term := shell(t, h)
 	typed(t, term, "stty -a > before; "+h.Program+" run -- bash --norc\r")
 	shows(t, term, "#")
-	typed(t, term, "PS1='inside@ '; printf '\\033[?1000h'\r")
+	typed(t, term, "PS1='in''side@ '; printf '\\033[?1000h'\r")
 	shows(t, term, "inside@")
 	if term.Modes().Mouse == screen.MouseOff {
 		t.Error("the guest's modes did not reach the terminal")

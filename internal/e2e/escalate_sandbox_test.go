@@ -1,0 +1,173 @@
+//go:build sandbox
+
+package e2e_test
+
+import (
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lazaret.dev/lazaret/internal/e2e"
+)
+
+const cardChoice = "q deny and end the session"
+
+// TestRequestIsApproved: the card shows what would run, where, as whom and why; the
+// approved command runs on the host, its output and status come back.
+func TestRequestIsApproved(t *testing.T) {
+	t.Parallel()
+	h := e2e.NewHome(t)
+	mark := filepath.Join(h.Dir, "made on the host")
+	h.Env = append(h.Env, "ON_HOST=1")
+	h.Write("sub/x", "")
+	term := h.Terminal(110, 30, "run", "--", "sh", "-c", "cd sub; lazaret-escalate --why 'the tests need it' -- touch '"+mark+"'; echo status:$?; "+
+		"lazaret-escalate -- sh -c 'pwd; echo $ON_HOST; echo oops >&2; exit 42' 2>err; echo status:$?; cat err")
+	shows(t, term, cardChoice)
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"touch '" + mark + "'", "/touch", "the tests need it", filepath.Join(h.Workspace, "sub"), me.Username} {
+		if !strings.Contains(strings.ReplaceAll(term.Text(), "\n", ""), want) {
+			t.Errorf("the card does not show %q:\n%s", want, term.Text())
+		}
+	}
+	typed(t, term, "a")
+	shows(t, term, "status:0")
+	if _, err := os.Stat(mark); err != nil {
+		t.Errorf("the command did not run: %v", err)
+	}
+	shows(t, term, "exit 42")
+	shows(t, term, cardChoice)
+	if err := term.Until(e2e.Patience, "a second card", func(s string) bool { return strings.Count(s, cardChoice) == 2 }); err != nil {
+		t.Fatal(err)
+	}
+	typed(t, term, "a")
+	shows(t, term, "status:42")
+	shows(t, term, "oops")
+	if s := term.Text(); !strings.Contains(s, filepath.Join(h.Workspace, "sub")) {
+		t.Errorf("not in the working directory:\n%s", s)
+	}
+	ends(t, term, 0)
+}
+
+func TestRequestIsDenied(t *testing.T) {
+	t.Parallel()
+	h := e2e.NewHome(t)
+	mark := filepath.Join(h.Dir, "mark")
+	term := h.Terminal(110, 30, "run", "--", "sh", "-c", "lazaret-escalate -- touch "+mark+" 2>err; echo status:$?; cat err")
+	shows(t, term, cardChoice)
+	typed(t, term, "d")
+	shows(t, term, "reason")
+	typed(t, term, "not on a friday\r")
+	shows(t, term, "status:126")
+	shows(t, term, "not on a friday")
+	ends(t, term, 0)
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the denied command ran")
+	}
+}
+
+func TestRequestIsEdited(t *testing.T) {
+	t.Parallel()
+	h := e2e.NewHome(t)
+	term := h.Terminal(110, 40, "run", "--", "sh", "-c", "lazaret-escalate -- touch "+h.Dir+"/one "+h.Dir+"/two; echo status:$?")
+	shows(t, term, cardChoice)
+	typed(t, term, "e")
+	shows(t, term, "[0]")
+	typed(t, term, "\r")
+	shows(t, term, "[1]")
+	typed(t, term, h.Dir+"/edited\r")
+	shows(t, term, "[2]")
+	typed(t, term, "-\r")
+	shows(t, term, "[3]")
+	typed(t, term, "\r")
+	shows(t, term, "edited; asked was")
+	if err := term.Until(e2e.Patience, "the card again", func(s string) bool { return strings.Count(s, cardChoice) == 2 }); err != nil {
+		t.Fatal(err)
+	}
+	typed(t, term, "a")
+	shows(t, term, "status:0")
+	ends(t, term, 0)
+	made, _ := filepath.Glob(filepath.Join(h.Dir, "*"))
+	if all := strings.Join(made, " "); !strings.Contains(all, "/edited") || strings.Contains(all, "/one") || strings.Contains(all, "/two") {
+		t.Errorf("made: %s", all)
+	}
+}
+
+// TestRequestIsAborted ends the session that asked, and with it the Domain.
+func TestRequestIsAborted(t *testing.T) {
+	t.Parallel()
+	h := e2e.NewHome(t)
+	term := h.Terminal(110, 30, "run", "--", "sh", "-c", "trap '' HUP TERM; lazaret-escalate -- touch "+h.Dir+"/mark; sleep 1000")
+	shows(t, term, cardChoice)
+	typed(t, term, "q")
+	shows(t, term, "y to confirm")
+	typed(t, term, "y")
+	code, err := term.Wait(e2e.Patience)
+	if err != nil || code == 0 {
+		t.Errorf("status %d, %v:\n%s", code, err, term.Text())
+	}
+	h.AwaitStopped()
+	if _, err := os.Stat(h.Dir + "/mark"); err == nil {
+		t.Error("the command ran")
+	}
+}
+
+// TestRequestStreams: output arrives while the command still runs, for the command
+// waits for a sign that only its output causes.
+func TestRequestStreams(t *testing.T) {
+	t.Parallel()
+	h := e2e.NewHome(t)
+	sign := filepath.Join(h.Workspace, "sign")
+	term := h.Terminal(110, 30, "run", "--", "sh", "-c",
+		`lazaret-escalate -- sh -c 'echo first; while ! test -e `+sign+`; do sleep 0.05; done; echo second; seq 20000' > out & while ! grep -q first out; do sleep 0.05; done; touch sign; wait; tail -n 1 out; wc -l < out`)
+	shows(t, term, cardChoice)
+	typed(t, term, "a")
+	shows(t, term, "20000")
+	shows(t, term, "20002")
+	ends(t, term, 0)
+}
+
+// TestRequestWithoutATerminal is told and expires.
+func TestRequestWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	h := e2e.NewHome(t)
+	h.Configure("[escalation]\nexpire = \"10s\"\n")
+	c := h.Open("run", "--", "sh", "-c", "lazaret-escalate -- touch "+h.Dir+"/mark; echo status:$?")
+	c.Says("asks to run on this host: touch")
+	if all := statusOf(t, h); len(all) != 1 || all[0].Status == nil || all[0].Status.Pending != 1 {
+		t.Errorf("pending: %+v", all)
+	}
+	c.Shows("status:125")
+	if r := c.Wait(); r.Code != 0 || !strings.Contains(r.Stderr, "nobody decided in time") {
+		t.Errorf("%v", r)
+	}
+	if _, err := os.Stat(h.Dir + "/mark"); err == nil {
+		t.Error("the command ran")
+	}
+}
+
+func TestEscalationOff(t *testing.T) {
+	t.Parallel()
+	h := e2e.NewHome(t)
+	h.ConfigureShell("escalation = false", "")
+	r := h.Sh("lazaret-escalate -- true; echo status:$?")
+	if !strings.Contains(r.Stdout, "status:125") || !strings.Contains(r.Stderr, "off") {
+		t.Errorf("%v", r)
+	}
+}
+
+// TestCommandLineIsRefused: what cannot be a request is refused inside.
+func TestRequestsThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	h := e2e.NewHome(t)
+	h.Hold()
+	for _, bad := range []string{"lazaret-escalate", "lazaret-escalate --", "lazaret-escalate --no-such-flag -- true", "cd /tmp && lazaret-escalate -- true"} {
+		if r := h.Sh("timeout 20 sh -c '" + bad + "'"); r.Code == 0 || r.Code == 124 || r.Stderr == "" {
+			t.Errorf("%q: %v", bad, r)
+		}
+	}
+}
