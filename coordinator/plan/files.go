@@ -26,8 +26,10 @@ var usualTerminals = []string{
 
 const maxTerminfo = 64 << 10
 
-// terminalName keeps a TERM from being a path.
-var terminalName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$`)
+// maxTerminalName bounds a TERM; terminalName keeps it from being a path.
+const maxTerminalName = 64
+
+var terminalName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+_-]*$`)
 
 // terminfo is the compiled entry of each terminal the host knows, put where every
 // ncurses looks last, so that the image's own come first.
@@ -41,7 +43,7 @@ func terminfo(environ []string) []runtime.GuestFile {
 	var files []runtime.GuestFile
 	seen := map[string]bool{}
 	for _, name := range names {
-		if seen[name] || !terminalName.MatchString(name) {
+		if seen[name] || len(name) > maxTerminalName || !terminalName.MatchString(name) {
 			continue
 		}
 		seen[name] = true

@@ -447,6 +447,23 @@ func TestLostSandboxEndsEverySession(t *testing.T) {
 	}
 }
 
+// TestStatusOfADyingSandboxIsNotTheCommands: its exec client may be the first to
+// notice, and then ends with a status of its own.
+func TestStatusOfADyingSandboxIsNotTheCommands(t *testing.T) {
+	t.Parallel()
+	launcher := &fake.Launcher{}
+	d := coordtest.Serve(t, launcher)
+	a := d.Open(pipes, "sleep", "2")
+	a.AwaitStarted()
+	d.Sandbox.Deafen()
+	a.Signal(wire.EventInterrupt) // ends the client, not the command
+	time.AfterFunc(50*time.Millisecond, func() { d.Sandbox.Die(errors.New("killed")) })
+	if exit := a.AwaitExit(); !exit.Lost || exit.Reason != "killed" {
+		t.Errorf("exit = %+v", exit)
+	}
+	d.AwaitEnd()
+}
+
 func TestLostNetworkIsTold(t *testing.T) {
 	t.Parallel()
 	d := coordtest.Serve(t, &fake.Launcher{})

@@ -305,30 +305,48 @@ func (l *loop) climb() {
 	}
 }
 
-// endAll kills every process of the session, daemons included.
-func (l *loop) endAll() {
+// endAll kills every process of the session, daemons included, and says on the
+// channel whether the sandbox did it.
+func (l *loop) endAll() <-chan error {
 	proc, wait := l.proc, l.cfg.Grace.Kill
+	done := make(chan error, 1)
 	l.ends.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), wait)
 		defer cancel()
 		killed, err := proc.End(ctx)
 		l.cfg.Log.Debug("ended what was left of a session", "session", l.cfg.ID, "killed", killed, "err", err)
+		done <- err
 	})
+	return done
 }
 
 // finish collects a command that is over: what it left running is killed, what
-// it wrote is delivered, and then comes its status.
+// it wrote is delivered, and then comes its status. A sandbox that cannot be asked
+// any more is about to be found dead, and then the status was not the command's.
 func (l *loop) finish(ctx context.Context) wire.Message {
 	exit := l.proc.Exit()
 	if exit.Lost {
 		return l.lose(ctx, l.lostReason())
 	}
-	l.endAll()
+	ended := l.endAll()
 	if l.hurried {
 		l.hurry()
 	}
 	l.drain(ctx)
-	return wire.Exit{Code: exit.Code}
+	select {
+	case err := <-ended:
+		if err == nil {
+			return wire.Exit{Code: exit.Code}
+		}
+	case reason := <-l.lost:
+		return l.lostExit(reason)
+	}
+	select {
+	case reason := <-l.lost:
+		return l.lostExit(reason)
+	case <-time.After(l.cfg.Grace.Drain):
+		return wire.Exit{Code: exit.Code}
+	}
 }
 
 // lose delivers what is left of the output of a lost sandbox, but waits for no

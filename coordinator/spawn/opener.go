@@ -56,6 +56,7 @@ func (o Opener) Open(ctx context.Context, r Request, progress func(string)) (*cl
 	if err := checkText(r.Start); err != nil {
 		return nil, err
 	}
+	anchor := drawAnchor() // beside the planning: the first key of a process costs milliseconds
 	p, err := o.Plan(ctx, r.Profile, r.Workspace, progress)
 	if err != nil {
 		return nil, err
@@ -65,8 +66,7 @@ func (o Opener) Open(ctx context.Context, r Request, progress func(string)) (*cl
 		return nil, err
 	}
 	a := attempt{Opener: o, plan: p, root: dir, start: r.Start, progress: progress}
-	a.anchor, err = newAnchor()
-	if err != nil {
+	if a.anchor, err = anchor(); err != nil {
 		return nil, err
 	}
 	s, err := a.open(ctx)
@@ -80,13 +80,25 @@ func (o Opener) Open(ctx context.Context, r Request, progress func(string)) (*cl
 	return s, nil
 }
 
-// newAnchor draws a Session Anchor; it never leaves this process.
-func newAnchor() (ed25519.PrivateKey, error) {
-	_, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("draw session anchor: %w", err)
+// drawAnchor begins to draw a Session Anchor and returns what waits for it. The
+// anchor never leaves this process.
+func drawAnchor() (wait func() (ed25519.PrivateKey, error)) {
+	type drawn struct {
+		key ed25519.PrivateKey
+		err error
 	}
-	return private, nil
+	done := make(chan drawn, 1) // of capacity 1: nobody may come for it
+	go func() {
+		_, private, err := ed25519.GenerateKey(rand.Reader)
+		if err != nil {
+			err = fmt.Errorf("draw session anchor: %w", err)
+		}
+		done <- drawn{private, err}
+	}()
+	return func() (ed25519.PrivateKey, error) {
+		d := <-done
+		return d.key, d.err
+	}
 }
 
 // attempt is one Open.

@@ -28,6 +28,7 @@ type Process struct {
 	// are closed then, so that it cannot hang in them.
 	Killed chan struct{}
 
+	hears    func() error // of the sandbox
 	mu       sync.Mutex
 	received []unix.Signal
 	ends     int
@@ -36,10 +37,10 @@ type Process struct {
 	done     chan struct{}
 }
 
-func start(spec runtime.ExecSpec, program Program) (*Process, error) {
+func start(spec runtime.ExecSpec, program Program, hears func() error) (*Process, error) {
 	p := &Process{
 		Spec: spec, Signals: make(chan unix.Signal, signalQueue),
-		Killed: make(chan struct{}), done: make(chan struct{}),
+		Killed: make(chan struct{}), done: make(chan struct{}), hears: hears,
 	}
 	if spec.TTY != nil {
 		tty, err := duplicate(spec.TTY)
@@ -137,6 +138,9 @@ func (p *Process) Received() []unix.Signal {
 
 // End implements runtime.Process.
 func (p *Process) End(context.Context) (int, error) {
+	if err := p.hears(); err != nil {
+		return 0, err
+	}
 	p.mu.Lock()
 	p.ends++
 	killed := 1

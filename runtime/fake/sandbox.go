@@ -81,6 +81,7 @@ type Sandbox struct {
 	network string // why it is down; empty: up
 	err     error
 	stops   int
+	deaf    bool
 
 	changed chan struct{}
 	endOnce sync.Once
@@ -121,12 +122,30 @@ func (s *Sandbox) Exec(ctx context.Context, spec runtime.ExecSpec) (runtime.Proc
 	if !ok {
 		return nil, fmt.Errorf("%q is not a command of the sandbox", spec.Argv[0])
 	}
-	p, err := start(spec, program)
+	p, err := start(spec, program, s.hears)
 	if err != nil {
 		return nil, err
 	}
 	s.procs = append(s.procs, p)
 	return p, nil
+}
+
+// Deafen makes the sandbox answer nothing any more, as one that is about to be
+// found dead.
+func (s *Sandbox) Deafen() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deaf = true
+}
+
+// hears is nil while the sandbox answers.
+func (s *Sandbox) hears() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deaf {
+		return errors.New("the guest does not answer")
+	}
+	return nil
 }
 
 // Processes returns every process started so far.
