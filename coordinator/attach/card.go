@@ -7,29 +7,35 @@ import (
 	"time"
 
 	"lazaret.dev/lazaret/coordinator/client"
+	"lazaret.dev/lazaret/coordinator/wire"
 	"lazaret.dev/lazaret/escalate"
-	"lazaret.dev/lazaret/internal/term"
 )
 
 // card asks for a decision about one request, in the terminal:
 //
 //	opening ── no key for cardPause ──► choosing ── a ──► decided
+//	                                      │ Enter ──► the next page, opening
 //	                                      │ d ──► reason ── line ──► decided
 //	                                      │ e ──► editing ── a line each ──► choosing
 //	                                      │ q ──► confirming ── y ──► decided
 //
 // A key is one byte that came alone: a paste or a burst is never a decision, it
-// only makes the card wait for another pause.
+// only makes the card wait for another pause. A card that is longer than the
+// terminal is approved or edited on its last page only: what was never on the
+// screen is never approved.
 type card struct {
 	pending escalate.Pending
 	argv    []string // as edited; nil: as asked
 	state   cardState
 	edited  []string // while editing: what was taken so far
+	below   []string // lines not shown yet
 	out     io.Writer
+	size    func() wire.Size
 	lines   func(on bool) // line input with echo, or single keys
 	timer   <-chan time.Time
 	expires <-chan time.Time
 	answer  answer
+	said    string // why it went away without an answer
 	done    bool
 }
 
@@ -48,8 +54,8 @@ type answer struct {
 	reason  string
 }
 
-func newCard(p client.Pending, out io.Writer, lines func(bool)) *card {
-	c := &card{pending: p.Pending, out: out, lines: lines}
+func newCard(p client.Pending, out io.Writer, size func() wire.Size, lines func(bool)) *card {
+	c := &card{pending: p.Pending, out: out, size: size, lines: lines}
 	c.expires = time.After(time.Until(time.Unix(p.Pending.ExpiresUnix, 0)))
 	c.show()
 	c.open()
@@ -65,6 +71,10 @@ func (c *card) open() {
 func (c *card) tick() {
 	if c.state == opening {
 		c.state, c.timer = choosing, nil
+		if n := len(c.below); n > 0 {
+			fmt.Fprintf(c.out, "  Enter: the other %d lines   d deny   q deny and end the session  > ", n)
+			return
+		}
 		fmt.Fprint(c.out, "  a approve   d deny   e edit   q deny and end the session  > ")
 	}
 }
@@ -74,38 +84,6 @@ func (c *card) vector() []string {
 		return c.argv
 	}
 	return c.pending.Request.Argv
-}
-
-// show draws the card. Every text in it that is the guest's is sanitised.
-func (c *card) show() {
-	p := c.pending
-	var b strings.Builder
-	line := func(name, text string) { fmt.Fprintf(&b, "  %-8s %s\r\n", name, text) }
-	b.WriteString("\r\n\x1b[1m── the sandbox asks to run a command on this host ──\x1b[0m\r\n")
-	line("command", quoteArgv(c.vector()))
-	if c.argv != nil {
-		line("", "(edited; asked was: "+quoteArgv(p.Request.Argv)+")")
-	}
-	switch {
-	case c.argv != nil && c.argv[0] != p.Request.Argv[0]:
-		line("program", "looked up when it runs")
-	case p.ProgramError != "":
-		line("program", "not found: "+term.Sanitize(p.ProgramError))
-	default:
-		line("program", term.Sanitize(p.Program))
-	}
-	line("in", term.Sanitize(p.HostDir))
-	line("as", term.Sanitize(p.HostUser))
-	if p.Request.Why != "" {
-		line("why", "“"+term.Sanitize(p.Request.Why)+"” (the sandbox says)")
-	}
-	for _, w := range p.Warnings {
-		line("warning", "\x1b[1m"+term.Sanitize(w)+"\x1b[0m")
-	}
-	if left := time.Until(time.Unix(p.ExpiresUnix, 0)); left > 0 {
-		line("expires", "denied in "+left.Round(time.Second).String())
-	}
-	io.WriteString(c.out, b.String())
 }
 
 // key handles what was typed while the card is shown.
@@ -136,7 +114,15 @@ func (c *card) key(chunk []byte) {
 }
 
 func (c *card) choose(key byte) {
+	if (key == 'a' || key == 'e') && !c.readable() {
+		return
+	}
 	switch key {
+	case '\r', '\n', ' ':
+		if len(c.below) > 0 {
+			c.page()
+			c.open()
+		}
 	case 'a':
 		c.decide(escalate.VerdictApprove, "")
 	case 'd':
@@ -217,6 +203,14 @@ func (c *card) cancel() {
 	c.open()
 }
 
+// resized begins again: what was read is not where it was.
+func (c *card) resized() {
+	if c.state == opening || c.state == choosing {
+		c.show()
+		c.open()
+	}
+}
+
 func (c *card) decide(v escalate.Verdict, why string) {
 	c.answer = answer{verdict: v, reason: why}
 	c.done = true
@@ -225,6 +219,6 @@ func (c *card) decide(v escalate.Verdict, why string) {
 // withdraw takes the card away without a decision.
 func (c *card) withdraw(why string) {
 	c.lines(false)
-	fmt.Fprintf(c.out, "\r\n  %s\r\n", why)
+	c.said = why
 	c.done = true
 }

@@ -19,6 +19,22 @@ type modes struct {
 // usual is the value of a mode in a terminal nobody changed; all others are off.
 var usual = map[int]bool{7: true, 25: true} // autowrap, cursor shown
 
+// maxMode is above every mode there is. Numbers beyond it are not remembered: a
+// program can print any amount of them.
+const maxMode = 9999
+
+// neutral undoes what a program can do to a terminal besides the DEC private modes
+// it was seen to set. Without it, a title that never ends would swallow the card
+// asking about the program's request, and the program's own drawing would be all
+// there is to read.
+const neutral = "\x18\x1b\\" + // a sequence or a string without its end
+	"\x1b[?2026l" + // drawing held back until the program says so
+	"\x1b[4l\x1b[?6l\x1b[?69l\x1b[?5l\x1b[?7h\x1b[?25h" + // insertion, origin, side margins, reverse, wrap, cursor
+	"\x1b%G\x1b(B\x0f" + // character sets
+	"\x1b[0m\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\" + // attributes, the palette, text and background
+	"\x1b[>4m\x1b[=0u" + // keys reported in other ways
+	"\x1b7\x1b[r\x1b8" // the scrolling region, with the cursor where it is
+
 // maxSequence bounds what is kept of an unfinished sequence.
 const maxSequence = 64
 
@@ -75,7 +91,7 @@ func (m *modes) set(list string, on bool) {
 	for _, field := range strings.Split(list, ";") {
 		n, err := strconv.Atoi(field)
 		switch {
-		case err != nil || n == 2026: // synchronised output ends by itself
+		case err != nil || n > maxMode || n == 2026: // synchronised output ends by itself
 		case usual[n] == on:
 			delete(m.changed, n)
 		default:

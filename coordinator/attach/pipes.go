@@ -6,17 +6,18 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"lazaret.dev/lazaret/coordinator/client"
 	"lazaret.dev/lazaret/coordinator/wire"
+	"lazaret.dev/lazaret/escalate"
 )
 
 // Pipes connects the session to three streams until it ends, and returns the
-// command's exit status. There is no terminal to ask on, so a request only gets a
-// line on stderr and expires.
+// command's exit status. There is no terminal to ask on, so every request is
+// denied as it comes, with a line on stderr: waiting for a decision that nobody can
+// make would only hold up whoever asked.
 func Pipes(ctx context.Context, s Session, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP)
@@ -37,6 +38,11 @@ func Pipes(ctx context.Context, s Session, stdin io.Reader, stdout, stderr io.Wr
 		case e, ok := <-s.Events():
 			if !ok {
 				return status(nil)
+			}
+			if p, asked := e.(client.Pending); asked {
+				if err := s.Decide(p.Pending, escalate.VerdictDeny, nil, noTerminal); err != nil {
+					fmt.Fprintln(stderr, "lazaret: the request could not be denied: "+err.Error())
+				}
 			}
 			if last, err := pipe(e, stdout, stderr); err != nil {
 				s.Close()
@@ -98,11 +104,12 @@ func pipe(e client.Event, stdout, stderr io.Writer) (last bool, err error) {
 	return false, err
 }
 
+// noTerminal is why a request was denied, as its asker reads it.
+const noTerminal = "this session has no terminal to decide on"
+
 // undecided says what is asked, and that nobody can answer here.
 func undecided(e client.Pending) string {
-	p := e.Pending
-	left := time.Until(time.Unix(p.ExpiresUnix, 0)).Round(time.Second)
-	return fmt.Sprintf("lazaret: the sandbox asks to run on this host: %s\n"+
-		"  There is no terminal here to decide on, so it will be denied in %v.\n"+
-		"  To decide, run the session in a terminal, or start lazaret without a command.", quoteArgv(p.Request.Argv), max(left, 0))
+	return "lazaret: the sandbox asks to run on this host: " + quoteArgv(e.Pending.Request.Argv) + "\n" +
+		"  There is no terminal here to decide on, so it is denied.\n" +
+		"  To decide, run the session in a terminal, or start lazaret without a command."
 }

@@ -4,10 +4,12 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
-	"golang.org/x/term"
+	tty "golang.org/x/term"
 
 	"lazaret.dev/lazaret/coordinator/client"
+	"lazaret.dev/lazaret/coordinator/wire"
 	"lazaret.dev/lazaret/escalate"
+	"lazaret.dev/lazaret/internal/term"
 )
 
 // settleCard opens the next card when none is shown, and takes away the one that
@@ -23,34 +25,48 @@ func (c *console) settleCard() {
 	}
 }
 
+// The card has a screen of its own, and key reporting as in a plain terminal;
+// afterwards what was there before is back.
+const (
+	enterCard = "\x1b[?1049h\x1b[>0u"
+	leaveCard = "\x1b[<u\x1b[?1049l"
+)
+
 // openCard suspends forwarding both ways and asks. What was typed before is
 // dropped: it was not typed at the card.
 func (c *console) openCard(p client.Pending) {
 	unix.IoctlSetInt(int(c.in.Fd()), unix.TCFLSH, unix.TCIFLUSH)
-	c.out.WriteString(c.modes.suspend())
-	c.card = newCard(p, c.out, c.lineInput)
+	c.out.WriteString(c.neutral() + enterCard)
+	c.card = newCard(p, c.out, func() wire.Size { return Size(c.out) }, c.lineInput)
 }
 
 // closeCard sends the answer and gives the terminal back to the program.
 func (c *console) closeCard() {
 	done := c.card
 	c.card = nil
+	said := done.said
 	if done.answer.verdict != 0 {
-		c.decide(done)
+		said = c.decide(done)
 	}
+	c.out.WriteString(leaveCard)
+	fmt.Fprintf(c.out, "\r\nlazaret: %s: %s\r\n", cut(quoteArgv(done.vector())), said)
 	c.out.WriteString(c.modes.resume())
 	c.flush()
 	c.redraw()
 }
 
-func (c *console) decide(done *card) {
+// cut keeps the line that says what became of a request short.
+func cut(text string) string { return term.SanitizeLine(text, 60) }
+
+// decide sends the answer and says what it was.
+func (c *console) decide(done *card) string {
 	said := map[escalate.Verdict]string{
 		escalate.VerdictApprove: "approved", escalate.VerdictDeny: "denied", escalate.VerdictAbort: "denied; ending the session",
 	}[done.answer.verdict]
 	if err := c.session.Decide(done.pending, done.answer.verdict, done.argv, done.answer.reason); err != nil {
 		said = "the decision could not be sent: " + err.Error()
 	}
-	fmt.Fprintf(c.out, "%s\r\n", said)
+	return said
 }
 
 // resolved takes a request that ended some other way (expired, withdrawn) off the
@@ -71,8 +87,8 @@ func (c *console) resolved(r client.Resolved) {
 // lineInput switches between line input with echo and single keys.
 func (c *console) lineInput(on bool) {
 	if on {
-		term.Restore(int(c.in.Fd()), c.cooked)
+		tty.Restore(int(c.in.Fd()), c.cooked)
 		return
 	}
-	term.MakeRaw(int(c.in.Fd()))
+	tty.MakeRaw(int(c.in.Fd()))
 }

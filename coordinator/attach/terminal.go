@@ -80,7 +80,10 @@ func Terminal(ctx context.Context, s Session, in, out *os.File) (int, error) {
 
 // restore gives the terminal back as it was.
 func (c *console) restore() {
-	c.out.WriteString(c.modes.suspend())
+	if c.card != nil {
+		c.out.WriteString(leaveCard)
+	}
+	c.out.WriteString(c.neutral())
 	term.Restore(int(c.in.Fd()), c.cooked)
 }
 
@@ -89,9 +92,17 @@ func (c *console) raw() {
 	if _, err := term.MakeRaw(int(c.in.Fd())); err != nil {
 		return
 	}
+	if c.card != nil {
+		c.out.WriteString(enterCard)
+		c.card.cancel()
+		return
+	}
 	c.out.WriteString(c.modes.resume())
 	c.redraw()
 }
+
+// neutral makes the terminal the usual one, whatever the program did to it.
+func (c *console) neutral() string { return neutral + c.modes.suspend() }
 
 // redraw makes the program repaint: the same size again would be no change, so
 // the terminal is one row shorter for a moment.
@@ -289,6 +300,9 @@ func (c *console) signal(sig unix.Signal) {
 	switch sig {
 	case unix.SIGWINCH:
 		c.session.Resize(Size(c.out))
+		if c.card != nil {
+			c.card.resized()
+		}
 	case unix.SIGTSTP:
 		c.suspend()
 	case unix.SIGINT, unix.SIGQUIT:

@@ -197,7 +197,10 @@ func TestRequestsReachTheirSessionAndDecisionsTheDesk(t *testing.T) {
 		t.Errorf("decision = %+v", got)
 	}
 	desk.sink(a.ID()).Resolved(p.Request.ID, escalate.OutcomeDenied, "no")
-	a.Await(func(e client.Event) bool { r, ok := e.(client.Resolved); return ok && r.Outcome == escalate.OutcomeDenied })
+	a.Await(func(e client.Event) bool {
+		r, ok := e.(client.Resolved)
+		return ok && r.Outcome == escalate.OutcomeDenied
+	})
 	a.Await(func(e client.Event) bool { st, ok := e.(client.Status); return ok && st.Pending == 0 })
 	desk.sink(a.ID()).AbortSession("the developer ended it")
 	a.AwaitExit()
