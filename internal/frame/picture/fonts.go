@@ -55,6 +55,7 @@ func SystemFonts() []string {
 		"/usr/share/fonts/truetype/noto/NotoSansMono-Regular.ttf",
 		"/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
 		"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+		"/usr/share/fonts/truetype/ancient-scripts/Symbola_hint.ttf",
 	}
 }
 
