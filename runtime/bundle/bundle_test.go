@@ -130,3 +130,19 @@ func TestMountPointsLeaveTheHostTreeAlone(t *testing.T) {
 		t.Error("a mount point inside the workspace would be made in the host's tree")
 	}
 }
+
+// TestWorkspaceSettingsAreHidden shows an empty file over lazaret.toml where there
+// is one, and mounts nothing where there is none: the runtime would create it.
+func TestWorkspaceSettingsAreHidden(t *testing.T) {
+	t.Parallel()
+	for _, present := range []bool{true, false} {
+		spec, view := input()
+		view.Settings = present
+		hidden := slices.ContainsFunc(bundle.Config(spec, view).Mounts, func(m specs.Mount) bool {
+			return m.Destination == "/workspace/lazaret.toml" && m.Source == "/files/lazaret.toml" && slices.Contains(m.Options, "ro")
+		})
+		if hidden != present {
+			t.Errorf("with the file present=%v it is hidden=%v", present, hidden)
+		}
+	}
+}

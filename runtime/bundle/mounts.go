@@ -22,6 +22,9 @@ func mounts(spec runtime.Spec, view View) []specs.Mount {
 		bind(view.Workspace, spec.WorkspaceGuest, writable),
 	)
 	list = append(list, git(spec.WorkspaceGuest, view)...)
+	if view.Settings {
+		list = append(list, bind(view.Files+"/"+Settings, spec.WorkspaceGuest+"/"+Settings, readOnly))
+	}
 	for i, v := range spec.Volumes {
 		access := writable
 		if v.ReadOnly {

@@ -16,7 +16,15 @@ type View struct {
 	NetNS     string   // path of the verified network namespace
 
 	Git Git
+	// Settings says that the workspace holds a regular file of that name, which
+	// an empty file of Files is shown over.
+	Settings bool
 }
+
+// Settings is the name of the workspace's own configuration file. The sandbox
+// neither reads nor writes it through the mount; a guest that makes one where
+// there was none can only narrow what the next start grants.
+const Settings = "lazaret.toml"
 
 // Git says which parts of the workspace's .git exist and are protected. A part
 // that is absent is not mounted over: the runtime would create it in the host's

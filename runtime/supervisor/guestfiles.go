@@ -30,6 +30,8 @@ func writeGuestFiles(spec runtime.Spec) error {
 	}
 	for name, content := range map[string]string{
 		"resolv.conf": resolv, "hosts": hosts, "hostname": spec.Hostname + "\n",
+		// Stands in for the workspace's own settings, which are the host's business.
+		bundle.Settings: "",
 	} {
 		if err := writeFile(filepath.Join(roomFiles, name), []byte(content), 0o644); err != nil {
 			return err
@@ -78,6 +80,9 @@ func look(spec runtime.Spec) (bundle.View, []bool, error) {
 	}
 	defer workspace.Close()
 	view.Git = lookAtGit(workspace)
+	if info, err := workspace.Lstat(bundle.Settings); err == nil {
+		view.Settings = info.Mode().IsRegular()
+	}
 	var isFile []bool
 	for i, v := range spec.Volumes {
 		info, err := os.Lstat(roomVolume(i))
