@@ -246,11 +246,13 @@ func TestFailedInstallStepNamesItsLog(t *testing.T) {
 	}
 }
 
-// TestRequestWithoutATerminalExpires: nobody can decide, and the asker is told.
-func TestRequestWithoutATerminalExpires(t *testing.T) {
-	p := newPlace(t, "[escalation]\nexpire = \"10s\"")
-	o := p.run("", "--", "sh", "-c", "lazaret-escalate -- uname -a; echo status $?")
-	if !strings.Contains(o.stderr, "no terminal here to decide on") || strings.Contains(o.stdout, "Linux") {
+// TestRequestWithoutATerminalIsDenied at once: nobody can decide, and the asker is
+// told. TestCardInTheTerminal is its twin.
+func TestRequestWithoutATerminalIsDenied(t *testing.T) {
+	p := newPlace(t, "[escalation]\nexpire = \"1h\"")
+	o := p.run("", "--", "sh", "-c", "timeout 60 lazaret-escalate -- uname -a 2>&1; echo status $?")
+	if !strings.Contains(o.stderr, "no terminal here to decide on") ||
+		!strings.Contains(o.stdout, "no terminal to decide on") || !strings.HasSuffix(o.stdout, "status 126\n") {
 		t.Errorf("outcome = %+v", o)
 	}
 }

@@ -383,7 +383,7 @@ func TestPipes(t *testing.T) {
 		client.Output{Stream: wire.StreamStdout, Data: []byte("out")},
 		client.Output{Stream: wire.StreamStderr, Data: []byte("err\n")},
 		p,
-		client.Resolved{Request: id, Outcome: escalate.OutcomeExpired},
+		client.Resolved{Request: id, Outcome: escalate.OutcomeDenied},
 		client.Exit{Code: 7},
 	} {
 		s.events <- e
@@ -392,10 +392,13 @@ func TestPipes(t *testing.T) {
 	if code != 7 || err != nil || stdout.String() != "out" {
 		t.Errorf("status %d, %v, stdout %q", code, err, stdout.String())
 	}
-	for _, want := range []string{"err\n", "git push 'a b'", "will be denied in", "nobody decided in time"} {
+	for _, want := range []string{"err\n", "git push 'a b'", "so it is denied", "was denied"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("stderr lacks %q:\n%s", want, stderr.String())
 		}
 	}
-	s.await(t, "input", func() bool { return s.typed() == "in" && s.called() == "close input" })
+	s.await(t, "input and decision", func() bool {
+		return s.typed() == "in" && strings.Contains(s.called(), "close input") &&
+			strings.Contains(s.called(), fmt.Sprintf("decide %s 2 [] %q", id, "this session has no terminal to decide on"))
+	})
 }

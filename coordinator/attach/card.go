@@ -24,19 +24,20 @@ import (
 // terminal is approved or edited on its last page only: what was never on the
 // screen is never approved.
 type card struct {
-	pending escalate.Pending
-	argv    []string // as edited; nil: as asked
-	state   cardState
-	edited  []string // while editing: what was taken so far
-	below   []string // lines not shown yet
-	out     io.Writer
-	size    func() wire.Size
-	lines   func(on bool) // line input with echo, or single keys
-	timer   <-chan time.Time
-	expires <-chan time.Time
-	answer  answer
-	said    string // why it went away without an answer
-	done    bool
+	pending  escalate.Pending
+	argv     []string // as edited; nil: as asked
+	state    cardState
+	edited   []string // while editing: what was taken so far
+	below    []string // lines not shown yet
+	out      io.Writer
+	size     func() wire.Size
+	drawnFor wire.Size
+	lines    func(on bool) // line input with echo, or single keys
+	timer    <-chan time.Time
+	expires  <-chan time.Time
+	answer   answer
+	said     string // why it went away without an answer
+	done     bool
 }
 
 type cardState int
@@ -205,7 +206,7 @@ func (c *card) cancel() {
 
 // resized begins again: what was read is not where it was.
 func (c *card) resized() {
-	if c.state == opening || c.state == choosing {
+	if c.size() != c.drawnFor && (c.state == opening || c.state == choosing) {
 		c.show()
 		c.open()
 	}

@@ -24,7 +24,8 @@ const (
 
 // show draws the card from its beginning.
 func (c *card) show() {
-	c.below = c.layout(int(c.size().Cols))
+	c.drawnFor = c.size()
+	c.below = c.layout(int(c.drawnFor.Cols))
 	c.page()
 }
 

@@ -27,13 +27,15 @@ const maxMode = 9999
 // it was seen to set. Without it, a title that never ends would swallow the card
 // asking about the program's request, and the program's own drawing would be all
 // there is to read.
-const neutral = "\x18\x1b\\" + // a sequence or a string without its end
-	"\x1b[?2026l" + // drawing held back until the program says so
-	"\x1b[4l\x1b[?6l\x1b[?69l\x1b[?5l\x1b[?7h\x1b[?25h" + // insertion, origin, side margins, reverse, wrap, cursor
-	"\x1b%G\x1b(B\x0f" + // character sets
-	"\x1b[0m\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\" + // attributes, the palette, text and background
-	"\x1b[>4m\x1b[=0u" + // keys reported in other ways
-	"\x1b7\x1b[r\x1b8" // the scrolling region, with the cursor where it is
+const (
+	unfinished = "\x18\x1b\\"    // ends a sequence or a string without its end
+	neutral    = "\x1b[?2026l" + // drawing held back until the program says so
+		"\x1b[4l\x1b[?6l\x1b[?69l\x1b[?5l\x1b[?7h\x1b[?25h" + // insertion, origin, side margins, reverse, wrap, cursor
+		"\x1b%G\x1b(B\x0f" + // character sets
+		"\x1b[0m\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\" + // attributes, the palette, text and background
+		"\x1b[>4m\x1b[=0u" + // keys reported in other ways
+		"\x1b7\x1b[r\x1b8" // the scrolling region, with the cursor where it is
+)
 
 // maxSequence bounds what is kept of an unfinished sequence.
 const maxSequence = 64

@@ -102,7 +102,7 @@ func (c *console) raw() {
 }
 
 // neutral makes the terminal the usual one, whatever the program did to it.
-func (c *console) neutral() string { return neutral + c.modes.suspend() }
+func (c *console) neutral() string { return unfinished + c.modes.suspend() + neutral }
 
 // redraw makes the program repaint: the same size again would be no change, so
 // the terminal is one row shorter for a moment.
