@@ -166,14 +166,27 @@ func fixOf(err error) string {
 }
 
 // pump feeds a session's output to its terminal and its news to Update, in order,
-// until the session is over. A slow terminal slows the session, nothing else.
+// until the session is over. A slow terminal slows the session, nothing else. Until
+// the program writes, the pane shows what is done before it can start, such as the
+// profile's install step.
 func pump(id views.PaneID, try int, att Attachment, t *terminal, q *queue, send func(tea.Msg)) {
 	defer q.close()
+	var before setUp
 	for ev := range att.Events() {
+		if line := before.line(ev); line != "" {
+			t.write([]byte(line))
+			if t.touch() {
+				send(outputMsg{pane: id})
+			}
+			continue
+		}
 		out, ok := ev.(client.Output)
 		if !ok {
 			send(sessionMsg{pane: id, try: try, event: ev})
 			continue
+		}
+		if before.over() {
+			t.write([]byte(wipe))
 		}
 		replies, events := t.write(out.Data)
 		q.push(replies)

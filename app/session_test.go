@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,6 +37,25 @@ func TestProgressOfOneStepStaysInOneLine(t *testing.T) {
 		d.Settle()
 		mustShow(t, d, "✓ unpack 80 of 80 MiB", "· start the sandbox")
 		mustNotShow(t, d, "40 of 80")
+	})
+}
+
+// What the install step says is in the pane until the program writes, and then
+// neither there nor in its scrollback. Later notices stay out of the program's way.
+func TestSetUpIsShownInThePane(t *testing.T) {
+	bubble(t, func(t *testing.T, d *apptest.Driver) {
+		for i := range 40 {
+			d.Session(0).Say(client.Notice{Level: wire.LevelInfo, Text: fmt.Sprintf("unpacking part %d\x1b[2J", i)})
+		}
+		d.Settle()
+		mustShow(t, d, "unpacking part 38\\x1b[2J", "unpacking part 39")
+		d.Session(0).Print("ready> ")
+		d.Settle()
+		mustShow(t, d, "\nready>")
+		mustNotShow(t, d, "unpacking")
+		d.Session(0).Say(client.Notice{Level: wire.LevelInfo, Text: "the login was saved"})
+		d.Settle()
+		mustShow(t, d, "\nready>", "the login was saved")
 	})
 }
 
