@@ -43,7 +43,7 @@ func (c *Client) ask(ctx context.Context, o options) (int, error) {
 		return ExitNotRun, err
 	}
 	x := &exchange{Client: c, credential: cr, id: domain.NewRequestID(), next: 1}
-	w := newWatch(filepath.Join(c.Base, "results"))
+	w := newWatch(filepath.Join(c.Base, "results"), filepath.Join(c.Base, "requests"))
 	defer w.close()
 	err = x.send(wire.RequestName(x.id), seal.Request, wire.Request{
 		ID: x.id, Session: cr.session, Argv: o.argv, Dir: c.Dir, Why: o.why, Capability: cr.capability,
@@ -265,7 +265,7 @@ func (x *exchange) interrupted(ctx context.Context, w *watch) (int, error) {
 
 // brokenOutput ends the request because nobody reads what comes.
 func (x *exchange) brokenOutput(err error) (int, error) {
-	w := newWatch(filepath.Join(x.Base, "results"))
+	w := newWatch(filepath.Join(x.Base, "results"), filepath.Join(x.Base, "requests"))
 	defer w.close()
 	if errors.Is(err, syscall.EPIPE) {
 		code, _ := x.withdraw(w, 128+int(syscall.SIGPIPE), nil)

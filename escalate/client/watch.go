@@ -6,22 +6,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watch tells that a directory changed. gVisor reports nothing the host does
-// there by itself; the host pokes the directory, which is an ATTRIB event. Where
-// there is no inotify at all the caller's poll goes on alone.
+// watch tells that the mailbox changed. gVisor reports nothing the host does in the
+// results directory by itself, and that mount is read-only inside, so the guest
+// init is asked to poke the requests directory beside it: an ATTRIB event there.
+// Where there is no inotify at all the caller's poll goes on alone.
 type watch struct {
 	changed chan struct{} // holds at most one
 	file    *os.File
 }
 
-func newWatch(dir string) *watch {
+// newWatch watches the results directory for new entries, and the requests
+// directory for pokes.
+func newWatch(results, requests string) *watch {
 	w := &watch{changed: make(chan struct{}, 1)}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return w
 	}
-	const mask = unix.IN_ATTRIB | unix.IN_MOVED_TO | unix.IN_CREATE | unix.IN_ONLYDIR
-	if _, err := unix.InotifyAddWatch(fd, dir, mask); err != nil {
+	const entries = unix.IN_ATTRIB | unix.IN_MOVED_TO | unix.IN_CREATE | unix.IN_ONLYDIR
+	_, err = unix.InotifyAddWatch(fd, results, entries)
+	_, poked := unix.InotifyAddWatch(fd, requests, unix.IN_ATTRIB|unix.IN_ONLYDIR)
+	if err != nil && poked != nil {
 		unix.Close(fd)
 		return w
 	}

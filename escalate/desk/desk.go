@@ -241,9 +241,9 @@ func (d *Desk) pokes(poke func(string) error) {
 		if poke == nil {
 			continue
 		}
-		if err := poke(wire.GuestResults); err != nil {
+		if err := poke(wire.GuestRequests); err != nil {
 			// The client polls; a lost poke costs it a moment.
-			d.cfg.Log.Debug("poke the result directory", "error", err)
+			d.cfg.Log.Debug("poke the mailbox", "error", err)
 		}
 	}
 }
