@@ -44,13 +44,15 @@ clean: ## remove what was built
 	rm -rf bin .cache
 
 bin/lazaret: $(SOURCES)
-	go build $(FLAGS) -o $@ ./cmd/lazaret
+	@echo "building bin/lazaret (a minute or two the first time)"
+	@go build $(FLAGS) -o $@ ./cmd/lazaret
 
 bin/lazaret-escalate: $(SOURCES)
-	go build $(FLAGS) -o $@ ./cmd/lazaret-escalate
+	@go build $(FLAGS) -o $@ ./cmd/lazaret-escalate
 
 # gVisor must be built without cgo: its sandbox process starts itself again in an
 # empty root directory, where a dynamic loader is not to be found.
 bin/runsc: cmd/runsc/go.mod cmd/runsc/go.sum cmd/runsc/main.go
-	cd cmd/runsc && go build $(FLAGS) -o ../../$@ .
+	@echo "building bin/runsc from gVisor's pinned source (some minutes, once)"
+	@cd cmd/runsc && go build $(FLAGS) -o ../../$@ .
 	@touch $@
