@@ -142,9 +142,13 @@ func opencode() Agent {
 	return Agent{
 		Name:  "opencode",
 		Title: "opencode",
+		// Of its two builds the wrapper package would bring both.
 		// It waits at its first turn until its plugin package is where its plugins
 		// are and in the user's own folder; both are put there now.
-		Install: install("opencode", `npm install -g --prefix /usr/local opencode-ai@%[1]s
+		Install: install("opencode", `variant=opencode-linux-x64
+grep -q avx2 /proc/cpuinfo || variant=opencode-linux-x64-baseline
+npm install -g --prefix /usr/local "$variant@%[1]s"
+ln -sf "../lib/node_modules/$variant/bin/opencode" /usr/local/bin/opencode
 mkdir -p `+dir+` /root/.config/opencode
 npm install --prefix `+dir+` --ignore-scripts --save-exact @opencode-ai/plugin@%[1]s
 cd `+dir+`
