@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -50,6 +51,9 @@ type Wiring struct {
 
 // firstClient is how long a coordinator waits for the client that started it.
 const firstClient = 15 * time.Second
+
+// settleTime is when the first session has had the processors to itself.
+const settleTime = 2 * time.Second
 
 // Main is the Host Coordinator's process: it takes over what spawn handed to it,
 // brings the generation up, serves it, and returns the process's exit code when
@@ -111,6 +115,7 @@ func (p *process) run(ctx context.Context) error {
 	p.log.Info("ready")
 	server := New(cfg)
 	p.Ready(cfg.Listener.Addr().String(), p.gen.ID)
+	time.AfterFunc(settleTime, debug.FreeOSMemory) // what starting took; a Domain idles for hours
 	server.Run(ctx)
 	return nil
 }

@@ -64,7 +64,7 @@ func follow(s *client.Session, out io.Writer) error {
 func escalations(ctx context.Context, w *world) ([]Figure, error) {
 	f := Figure{Name: "escalation round trip", Unit: "ms", PeerIs: "the program run inside",
 		Note: "lazaret-escalate -- /bin/true, approved by a program, to its end"}
-	rounds := w.rounds(30) + 1
+	rounds := w.rounds(15) + 1 // a session may ask 20 times at once
 	script := fmt.Sprintf("echo; for i in $(seq %d); do lazaret-escalate -- /bin/true || exit 9; echo; /bin/true; echo; done", rounds)
 	s, err := w.open(ctx, "sh", "-c", script)
 	if err != nil {

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"lazaret.dev/lazaret/coordinator/client"
 	"lazaret.dev/lazaret/coordinator/spawn"
@@ -42,7 +45,12 @@ func memory(ctx context.Context, w *world) ([]Figure, error) {
 	}
 	f := Figure{Name: "idle Domain, memory", Unit: "MB", Max: atMost(80), Parts: map[string]float64{}}
 	total, unread := 0.0, 0
+	var counted []int
 	for _, p := range tree(status.CoordinatorID) {
+		if slices.ContainsFunc(counted, func(other int) bool { return sameMemory(other, p.id) }) {
+			continue // a stub's threads are processes that share one memory
+		}
+		counted = append(counted, p.id)
 		size, err := pss(p.id)
 		if err != nil {
 			unread++
@@ -150,6 +158,14 @@ func pss(id int) (float64, error) {
 		}
 	}
 	return 0, errors.New("the kernel tells no proportional set size")
+}
+
+// sameMemory says whether two processes have one address space between them, of
+// which each tells the whole size. Not knowing counts as no.
+func sameMemory(a, b int) bool {
+	const kcmpVM = 1
+	order, _, errno := unix.Syscall6(unix.SYS_KCMP, uintptr(a), uintptr(b), kcmpVM, 0, 0, 0)
+	return errno == 0 && order == 0
 }
 
 // clockTick is the unit of processor times in /proc; it is 100 a second on every

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,6 +33,7 @@ const (
 	sandboxID  = "sandbox"
 	sentryPID  = roomState + "/sentry.pid"
 	statusLost = 125
+	settleTime = 2 * time.Second
 )
 
 // networkNamespace is RS's own: it is process 1 of the only PID namespace its proc
@@ -83,6 +86,10 @@ func Main([]string) int {
 		_ = ch.send(failure(err))
 		return statusLost
 	}
+	// What starting took goes back once the first command has had the processors;
+	// this process idles for hours.
+	s.spec = runtime.Spec{}
+	time.AfterFunc(settleTime, debug.FreeOSMemory)
 	return s.serve()
 }
 
