@@ -128,6 +128,10 @@ func readIdentity(path string) (identity, error) {
 	return id, err
 }
 
+// ErrDamaged is a record that cannot be read back, as a disk may leave after the
+// machine lost its power.
+var ErrDamaged = errors.New("the record is damaged")
+
 // ReadEndpoint returns where root's coordinator says it can be reached; fs.ErrNotExist
 // when there is none.
 func ReadEndpoint(root string) (Endpoint, error) {
@@ -183,7 +187,7 @@ func readRecord(path string, v any) error {
 		return err
 	}
 	if err := canon.Unmarshal(data, maxRecord, v); err != nil {
-		return fmt.Errorf("read %q: %w", path, err)
+		return fmt.Errorf("read %q: %w: %w", path, ErrDamaged, err)
 	}
 	return nil
 }

@@ -48,6 +48,7 @@ func (p *process) clearStale() error {
 	if err := os.MkdirAll(p.socketDir(), 0o700); err != nil {
 		return fmt.Errorf("make socket directory: %w", err)
 	}
+	p.undo = append(p.undo, func() { os.Remove(p.socketDir()) })
 	stale, err := filepath.Glob(filepath.Join(p.socketDir(), "*.sock"))
 	if err != nil {
 		return err

@@ -37,8 +37,8 @@ func (a attempt) connect(ctx context.Context) (*client.Session, error) {
 // Dial connects to the coordinator of the Domain Root at dir.
 func Dial(ctx context.Context, dir string) (net.Conn, error) {
 	endpoint, err := root.ReadEndpoint(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errNotRunning
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, root.ErrDamaged) {
+		return nil, errNotRunning // should it run all the same, it holds the Domain lock
 	}
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lazaret.dev/lazaret/coordinator/handover"
+	"lazaret.dev/lazaret/coordinator/root"
 	"lazaret.dev/lazaret/internal/fault"
 	"lazaret.dev/lazaret/internal/proc"
 )
@@ -28,7 +29,23 @@ func (a attempt) spawn(ctx context.Context, lock *os.File) error {
 	w := watch{attempt: a, child: child, reports: make(chan result), quit: make(chan struct{})}
 	defer close(w.quit)
 	go w.read(reports)
-	return w.await(ctx)
+	err = w.await(ctx)
+	if err != nil {
+		a.clear(child)
+	}
+	return err
+}
+
+// clear removes what a coordinator that did not get far enough has left: one that
+// was killed could not. The caller still holds the Domain's locks.
+func (a attempt) clear(child *proc.Process) {
+	ctx, cancel := context.WithTimeout(context.Background(), endGrace)
+	defer cancel()
+	if _, err := child.Wait(ctx); err != nil {
+		return // it lives, and clears up itself
+	}
+	root.Clear(a.root)
+	os.Remove(filepath.Join(a.plan.RuntimeDir, string(a.plan.Domain))) // fails while it holds anything
 }
 
 // startProcess starts the process: detached, in a session of its own, its output in the

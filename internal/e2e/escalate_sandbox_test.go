@@ -12,7 +12,19 @@ import (
 	"lazaret.dev/lazaret/internal/e2e"
 )
 
-const cardChoice = "q deny and end the session"
+// card waits until the terminal asks for a decision about a request whose card shows
+// text.
+func card(t *testing.T, term *e2e.Terminal, text string) {
+	t.Helper()
+	err := term.Until(e2e.Patience, "a card with "+text, func(s string) bool {
+		s = strings.TrimSpace(s)
+		last := s[strings.LastIndexByte(s, '\n')+1:]
+		return strings.Contains(s, text) && strings.Contains(last, "q deny and end the session")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // TestRequestIsApproved: the card shows what would run, where, as whom and why; the
 // approved command runs on the host, its output and status come back.
@@ -24,7 +36,7 @@ func TestRequestIsApproved(t *testing.T) {
 	h.Write("sub/x", "")
 	term := h.Terminal(110, 30, "run", "--", "sh", "-c", "cd sub; lazaret-escalate --why 'the tests need it' -- touch '"+mark+"'; echo status:$?; "+
 		"lazaret-escalate -- sh -c 'pwd; echo $ON_HOST; echo oops >&2; exit 42' 2>err; echo status:$?; cat err")
-	shows(t, term, cardChoice)
+	card(t, term, "command")
 	me, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
@@ -39,11 +51,7 @@ func TestRequestIsApproved(t *testing.T) {
 	if _, err := os.Stat(mark); err != nil {
 		t.Errorf("the command did not run: %v", err)
 	}
-	shows(t, term, "exit 42")
-	shows(t, term, cardChoice)
-	if err := term.Until(e2e.Patience, "a second card", func(s string) bool { return strings.Count(s, cardChoice) == 2 }); err != nil {
-		t.Fatal(err)
-	}
+	card(t, term, "exit 42")
 	typed(t, term, "a")
 	shows(t, term, "status:42")
 	shows(t, term, "oops")
@@ -58,7 +66,10 @@ func TestRequestIsDenied(t *testing.T) {
 	h := e2e.NewHome(t)
 	mark := filepath.Join(h.Dir, "mark")
 	term := h.Terminal(110, 30, "run", "--", "sh", "-c", "lazaret-escalate -- touch "+mark+" 2>err; echo status:$?; cat err")
-	shows(t, term, cardChoice)
+	card(t, term, "command")
+	if all := statusOf(t, h); len(all) != 1 || all[0].Status == nil || all[0].Status.Pending != 1 {
+		t.Errorf("pending: %+v", all)
+	}
 	typed(t, term, "d")
 	shows(t, term, "reason")
 	typed(t, term, "not on a friday\r")
@@ -74,7 +85,7 @@ func TestRequestIsEdited(t *testing.T) {
 	t.Parallel()
 	h := e2e.NewHome(t)
 	term := h.Terminal(110, 40, "run", "--", "sh", "-c", "lazaret-escalate -- touch "+h.Dir+"/one "+h.Dir+"/two; echo status:$?")
-	shows(t, term, cardChoice)
+	card(t, term, "command")
 	typed(t, term, "e")
 	shows(t, term, "[0]")
 	typed(t, term, "\r")
@@ -84,10 +95,7 @@ func TestRequestIsEdited(t *testing.T) {
 	typed(t, term, "-\r")
 	shows(t, term, "[3]")
 	typed(t, term, "\r")
-	shows(t, term, "edited; asked was")
-	if err := term.Until(e2e.Patience, "the card again", func(s string) bool { return strings.Count(s, cardChoice) == 2 }); err != nil {
-		t.Fatal(err)
-	}
+	card(t, term, "edited; asked was")
 	typed(t, term, "a")
 	shows(t, term, "status:0")
 	ends(t, term, 0)
@@ -102,7 +110,7 @@ func TestRequestIsAborted(t *testing.T) {
 	t.Parallel()
 	h := e2e.NewHome(t)
 	term := h.Terminal(110, 30, "run", "--", "sh", "-c", "trap '' HUP TERM; lazaret-escalate -- touch "+h.Dir+"/mark; sleep 1000")
-	shows(t, term, cardChoice)
+	card(t, term, "command")
 	typed(t, term, "q")
 	shows(t, term, "y to confirm")
 	typed(t, term, "y")
@@ -124,27 +132,37 @@ func TestRequestStreams(t *testing.T) {
 	sign := filepath.Join(h.Workspace, "sign")
 	term := h.Terminal(110, 30, "run", "--", "sh", "-c",
 		`lazaret-escalate -- sh -c 'echo first; while ! test -e `+sign+`; do sleep 0.05; done; echo second; seq 20000' > out & while ! grep -q first out; do sleep 0.05; done; touch sign; wait; tail -n 1 out; wc -l < out`)
-	shows(t, term, cardChoice)
+	card(t, term, "command")
 	typed(t, term, "a")
 	shows(t, term, "20000")
 	shows(t, term, "20002")
 	ends(t, term, 0)
 }
 
-// TestRequestWithoutATerminal is told and expires.
+// TestRequestWithoutATerminal is denied, with the reason on both sides.
 func TestRequestWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	h := e2e.NewHome(t)
-	h.Configure("[escalation]\nexpire = \"10s\"\n")
-	c := h.Open("run", "--", "sh", "-c", "lazaret-escalate -- touch "+h.Dir+"/mark; echo status:$?")
-	c.Says("asks to run on this host: touch")
-	if all := statusOf(t, h); len(all) != 1 || all[0].Status == nil || all[0].Status.Pending != 1 {
-		t.Errorf("pending: %+v", all)
-	}
-	c.Shows("status:125")
-	if r := c.Wait(); r.Code != 0 || !strings.Contains(r.Stderr, "nobody decided in time") {
+	r := h.Sh("lazaret-escalate -- touch " + h.Dir + "/mark; echo status:$?")
+	if r.Code != 0 || r.Stdout != "status:126\n" || !strings.Contains(r.Stderr, "asks to run on this host: touch") ||
+		!strings.Contains(r.Stderr, "no terminal") {
 		t.Errorf("%v", r)
 	}
+	if _, err := os.Stat(h.Dir + "/mark"); err == nil {
+		t.Error("the command ran")
+	}
+}
+
+// TestRequestExpires when nobody answers the card, which then goes away.
+func TestRequestExpires(t *testing.T) {
+	t.Parallel()
+	h := e2e.NewHome(t)
+	h.Configure("[escalation]\nexpire = \"10s\"\n")
+	term := h.Terminal(110, 30, "run", "--", "sh", "-c", "lazaret-escalate -- touch "+h.Dir+"/mark; echo status:$?")
+	card(t, term, "command")
+	shows(t, term, "nobody decided in time")
+	shows(t, term, "status:125")
+	ends(t, term, 0)
 	if _, err := os.Stat(h.Dir + "/mark"); err == nil {
 		t.Error("the command ran")
 	}
