@@ -49,6 +49,7 @@ lazaret run the command's own.`,
 		},
 		Args: cobra.ArbitraryArgs,
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.PersistentFlags().String("config", "", "read this configuration file above all others")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &fault.Error{Kind: fault.Usage, Message: err.Error(), Fix: "see lazaret --help"}
