@@ -71,7 +71,7 @@ func escalations(ctx context.Context, w *world) ([]Figure, error) {
 		return nil, err
 	}
 	defer func() {
-		s.Close()
+		_ = s.Close()
 		_ = w.awaitStopped(ctx, "shell", w.workspace)
 	}()
 	var lines lineClock

@@ -92,7 +92,7 @@ func (r Report) table(out io.Writer) {
 		verdict, budget := f.verdict()
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", f.Name, f.Ours.text(f.Unit), peer, ratio, budget, verdict)
 	}
-	w.Flush()
+	_ = w.Flush() // as little to be done about as a failed print
 	for _, f := range r.Figures {
 		if len(f.Parts) > 0 {
 			fmt.Fprintf(out, "\n%s:%s", f.Name, parts(f.Parts))

@@ -30,7 +30,7 @@ func memory(ctx context.Context, w *world) ([]Figure, error) {
 		return nil, err
 	}
 	defer func() {
-		s.Close()
+		_ = s.Close()
 		_ = w.awaitStopped(ctx, "shell", w.workspace)
 	}()
 	pause(ctx, idleTime)

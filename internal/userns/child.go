@@ -26,7 +26,7 @@ func Enter() error {
 	if err != nil || fd < 3 {
 		return fmt.Errorf("enter a user namespace: %s=%q names no descriptor", lifetimeVariable, number)
 	}
-	os.Unsetenv(lifetimeVariable)
+	_ = os.Unsetenv(lifetimeVariable) // cannot fail for a name without = or NUL
 	unix.CloseOnExec(fd)
 	if err := proc.DieWithParent(); err != nil {
 		return fmt.Errorf("renew the parent-death signal: %w", err)
@@ -52,7 +52,7 @@ func Enter() error {
 func readLifetime(fd int) int {
 	for {
 		n, err := unix.Read(fd, make([]byte, 1))
-		if err == unix.EINTR { //nolint:errorlint // a bare errno by contract
+		if err == unix.EINTR {
 			continue
 		}
 		return n
