@@ -12,8 +12,7 @@ import (
 
 // DieWithParent asks the kernel to kill this process when the thread that started
 // it ends. The kernel drops a parent-death signal at an exec that gains
-// capabilities, as the second exec into a new user namespace does, so such a
-// child calls this first of all. It closes no gap by itself: a parent that died
+// capabilities, so a child that may have gone through one calls this first of all. It closes no gap by itself: a parent that died
 // before the call is noticed only by a pipe held open by it.
 func DieWithParent() error {
 	var err error
