@@ -27,6 +27,7 @@ type Plan struct {
 	Warnings     []string
 	Files        []escalate.File
 
+	loose    []string // files it runs as code and could not be held to
 	policy   *Policy
 	identity identity // of a program the sandbox cannot write
 	copy     *os.File // sealed bytes of one it can

@@ -227,19 +227,20 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+func bind(plan *policy.Plan) error {
+	b, err := plan.Bind()
+	if err == nil {
+		b.Close()
+	}
+	return err
+}
+
 func TestDriftIsRefusedAndNamed(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	script := filepath.Join(p.workspace, "deploy")
 	p.write(t, script, "#!/bin/sh\necho shown\n", 0o755)
 	p.write(t, filepath.Join(p.workspace, "run.py"), "shown", 0o644)
-	bind := func(plan *policy.Plan) error {
-		b, err := plan.Bind()
-		if err == nil {
-			b.Close()
-		}
-		return err
-	}
 	program, operand, host := p.judge(t, "./deploy"), p.judge(t, "python3.11", "run.py"), p.judge(t, "tool")
 	for name, plan := range map[string]*policy.Plan{"program": program, "operand": operand, "host program": host} {
 		if err := bind(plan); err != nil {

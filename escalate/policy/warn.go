@@ -21,8 +21,8 @@ const (
 	WarnRoot        = "runs as root"
 )
 
-// maxOperands bounds how many arguments are looked up as files.
-const maxOperands = 64
+// maxOperands bounds how many arguments are looked up as files: all of them.
+const maxOperands = escalate.MaxArgs
 
 // interpreters read a file named in their arguments as code.
 var interpreters = set("sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "csh", "tcsh", "python", "python2", "python3",
@@ -108,6 +108,9 @@ func (p *Policy) codeWarnings(plan *Plan) []string {
 	if len(data) > 0 {
 		w = append(w, "names files of the project, which the sandbox can write: "+list(data))
 	}
+	if len(plan.loose) > 0 {
+		w = append(w, "can still change after you approve, because it is too large or there are too many: "+list(plan.loose))
+	}
 	for _, l := range p.escapes(plan) {
 		w = append(w, "a link of the project leads out of it: "+l)
 	}
@@ -182,17 +185,8 @@ type operand struct {
 func (p *Policy) operands(plan *Plan) []operand {
 	var out []operand
 	for _, name := range fileArguments(plan.Argv) {
-		full := absolute(name, plan.Dir)
-		real, err := filepath.EvalSymlinks(full)
-		if err != nil {
-			continue
-		}
-		root := p.residence(real)
-		if root == "" {
-			continue
-		}
-		if code, ok := inspect(root, real); ok {
-			out = append(out, operand{name: name, real: real, root: root, code: code})
+		if o, ok := p.operand(name, plan.Dir); ok {
+			out = append(out, o)
 		}
 	}
 	return out
@@ -212,23 +206,6 @@ func inspect(root, real string) (code, regular bool) {
 	head := make([]byte, 2)
 	_, err = io.ReadFull(f, head)
 	return st.Mode&0o111 != 0 || err == nil && bytes.Equal(head, []byte("#!")), true
-}
-
-// bindScripts binds the plan to the files an interpreter, or a wrapper around one,
-// would execute.
-func (plan *Plan) bindScripts() {
-	const most = 8
-	for _, o := range plan.policy.operands(plan) {
-		if len(plan.Files) >= most || !o.code && !plan.known(interpreters) {
-			continue
-		}
-		if slices.ContainsFunc(plan.Files, func(f escalate.File) bool { return f.Path == o.real }) {
-			continue
-		}
-		if f, _, err := capture(o.root, o.real, hashOnly); err == nil {
-			plan.Files = append(plan.Files, f)
-		}
-	}
 }
 
 // writableByOthers returns the program or a directory above it that another user
