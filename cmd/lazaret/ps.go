@@ -144,7 +144,7 @@ func (d *domainInfo) ask(ctx context.Context) {
 	defer cancel()
 	conn, err := spawn.Dial(ctx, d.Root)
 	if spawn.NotRunning(err) {
-		root.Sweep(d.Root) // what a killed coordinator may have left
+		_ = root.Sweep(d.Root) // what a killed coordinator may have left
 		return
 	}
 	var st wire.Status

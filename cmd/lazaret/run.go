@@ -100,7 +100,7 @@ func (o runOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		// A coordinator that was killed leaves its socket, and we may be the last
 		// to know.
-		root.AwaitSwept(context.Background(), c.Storage.DataRoot, o.profile, workspace)
+		_ = root.AwaitSwept(context.Background(), c.Storage.DataRoot, o.profile, workspace)
 		return err
 	}
 	if code != 0 {

@@ -32,7 +32,7 @@ func (c *card) show() {
 // page draws as many of the remaining lines as fit above the keys.
 func (c *card) page() {
 	n := min(max(1, c.room()), len(c.below))
-	io.WriteString(c.out, clearScreen+strings.Join(c.below[:n], "\r\n")+"\r\n")
+	_, _ = io.WriteString(c.out, clearScreen+strings.Join(c.below[:n], "\r\n")+"\r\n")
 	c.below = c.below[n:]
 }
 

@@ -30,7 +30,7 @@ func Pipes(ctx context.Context, s Session, stdin io.Reader, stdout, stderr io.Wr
 			return
 		}
 		ending = true
-		s.End()
+		_ = s.End()
 	}
 	done := ctx.Done()
 	for {
@@ -52,7 +52,7 @@ func Pipes(ctx context.Context, s Session, stdin io.Reader, stdout, stderr io.Wr
 			}
 		case sig := <-signals:
 			if event, ok := eventOf(sig.(unix.Signal)); ok {
-				s.Signal(event)
+				_ = s.Signal(event)
 			} else {
 				end()
 			}
@@ -74,7 +74,7 @@ func send(s Session, stdin io.Reader) {
 			}
 		}
 		if err != nil {
-			s.CloseInput()
+			_ = s.CloseInput()
 			return
 		}
 	}

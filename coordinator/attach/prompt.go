@@ -35,8 +35,8 @@ const (
 // openCard suspends forwarding both ways and asks. What was typed before is
 // dropped: it was not typed at the card.
 func (c *console) openCard(p client.Pending) {
-	unix.IoctlSetInt(int(c.in.Fd()), unix.TCFLSH, unix.TCIFLUSH)
-	c.out.WriteString(c.neutral() + enterCard)
+	_ = unix.IoctlSetInt(int(c.in.Fd()), unix.TCFLSH, unix.TCIFLUSH)
+	_, _ = c.out.WriteString(c.neutral() + enterCard)
 	c.card = newCard(p, c.out, func() wire.Size { return Size(c.out) }, c.lineInput)
 }
 
@@ -48,9 +48,9 @@ func (c *console) closeCard() {
 	if done.answer.verdict != 0 {
 		said = c.decide(done)
 	}
-	c.out.WriteString(leaveCard)
+	_, _ = c.out.WriteString(leaveCard)
 	fmt.Fprintf(c.out, "\r\nlazaret: %s: %s\r\n", cut(quoteArgv(done.vector())), said)
-	c.out.WriteString(c.modes.resume())
+	_, _ = c.out.WriteString(c.modes.resume())
 	c.flush()
 	c.redraw()
 }
@@ -87,8 +87,8 @@ func (c *console) resolved(r client.Resolved) {
 // lineInput switches between line input with echo and single keys.
 func (c *console) lineInput(on bool) {
 	if on {
-		tty.Restore(int(c.in.Fd()), c.cooked)
+		_ = tty.Restore(int(c.in.Fd()), c.cooked)
 		return
 	}
-	tty.MakeRaw(int(c.in.Fd()))
+	_, _ = tty.MakeRaw(int(c.in.Fd()))
 }

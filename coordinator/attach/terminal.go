@@ -81,10 +81,10 @@ func Terminal(ctx context.Context, s Session, in, out *os.File) (int, error) {
 // restore gives the terminal back as it was.
 func (c *console) restore() {
 	if c.card != nil {
-		c.out.WriteString(leaveCard)
+		_, _ = c.out.WriteString(leaveCard)
 	}
-	c.out.WriteString(c.neutral())
-	term.Restore(int(c.in.Fd()), c.cooked)
+	_, _ = c.out.WriteString(c.neutral())
+	_ = term.Restore(int(c.in.Fd()), c.cooked)
 }
 
 // raw takes the terminal (again) and has the program draw itself anew.
@@ -93,11 +93,11 @@ func (c *console) raw() {
 		return
 	}
 	if c.card != nil {
-		c.out.WriteString(enterCard)
+		_, _ = c.out.WriteString(enterCard)
 		c.card.cancel()
 		return
 	}
-	c.out.WriteString(c.modes.resume())
+	_, _ = c.out.WriteString(c.modes.resume())
 	c.redraw()
 }
 
@@ -109,9 +109,9 @@ func (c *console) neutral() string { return unfinished + c.modes.suspend() + neu
 func (c *console) redraw() {
 	size := Size(c.out)
 	if size.Rows > 1 {
-		c.session.Resize(wire.Size{Rows: size.Rows - 1, Cols: size.Cols})
+		_ = c.session.Resize(wire.Size{Rows: size.Rows - 1, Cols: size.Cols})
 	}
-	c.session.Resize(size)
+	_ = c.session.Resize(size)
 }
 
 func (c *console) readKeys(quit chan struct{}) {
@@ -253,7 +253,7 @@ func (c *console) started() bool { return len(c.modes.changed) > 0 }
 
 func (c *console) write(data []byte) {
 	c.modes.observe(data)
-	c.out.Write(data)
+	_, _ = c.out.Write(data)
 }
 
 // line prints one line of ours.
@@ -293,13 +293,13 @@ func (c *console) end() {
 		return
 	}
 	c.ending = true
-	c.session.End()
+	_ = c.session.End()
 }
 
 func (c *console) signal(sig unix.Signal) {
 	switch sig {
 	case unix.SIGWINCH:
-		c.session.Resize(Size(c.out))
+		_ = c.session.Resize(Size(c.out))
 		if c.card != nil {
 			c.card.resized()
 		}
@@ -311,7 +311,7 @@ func (c *console) signal(sig unix.Signal) {
 			return
 		}
 		event, _ := eventOf(sig)
-		c.session.Signal(event)
+		_ = c.session.Signal(event)
 	default:
 		c.end()
 	}

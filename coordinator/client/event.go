@@ -7,6 +7,8 @@ import "lazaret.dev/lazaret/coordinator/wire"
 type Event any
 
 // The events. All but Lost are the messages themselves.
+//
+//nolint:revive // aliases, documented where they are defined
 type (
 	Started  = wire.Started
 	Output   = wire.Output

@@ -133,7 +133,7 @@ func (h *Inherited) send(r Report) {
 		return
 	}
 	frame := binary.BigEndian.AppendUint32(nil, uint32(len(record)))
-	h.reports.Write(append(frame, record...))
+	_, _ = h.reports.Write(append(frame, record...))
 }
 
 // ReadReport reads one report.

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	. "lazaret.dev/lazaret/coordinator/lifecycle"
+	. "lazaret.dev/lazaret/coordinator/lifecycle" //nolint:revive // the test reads as the table of steps it is
 	"lazaret.dev/lazaret/internal/domain"
 )
 

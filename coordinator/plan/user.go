@@ -48,7 +48,7 @@ func resolveUser(rootfs, name string) (runtime.User, error) {
 	}
 	first, second, numeric := numbers(name)
 	for _, e := range entries {
-		if e.name != name && !(numeric && e.UID == first) {
+		if e.name != name && (!numeric || e.UID != first) {
 			continue
 		}
 		user := e.User

@@ -36,8 +36,10 @@ type Endpoint struct {
 	Socket     string            `cbor:"2,keyasint"`
 }
 
-// LockPath and StartLockPath are the Domain's two locks.
-func LockPath(root string) string      { return filepath.Join(root, "domain.lock") }
+// LockPath is the lock a coordinator holds for its whole life.
+func LockPath(root string) string { return filepath.Join(root, "domain.lock") }
+
+// StartLockPath is the lock a starting client holds for as long as it starts one.
 func StartLockPath(root string) string { return filepath.Join(root, "start.lock") }
 
 func endpointPath(root string) string { return filepath.Join(root, "endpoint") }

@@ -151,12 +151,12 @@ func (i *installer) execute() error {
 	if err != nil {
 		return fmt.Errorf("start install step: %w", err)
 	}
-	stop := context.AfterFunc(i.ctx, func() { proc.End(context.Background()) })
+	stop := context.AfterFunc(i.ctx, func() { _, _ = proc.End(context.Background()) })
 	defer stop()
 	go func() {
 		<-proc.Done()
 		// What the step left running must not hold its output open for ever.
-		proc.End(i.ctx)
+		_, _ = proc.End(i.ctx)
 		r.SetReadDeadline(time.Now().Add(i.server.cfg.Grace.Drain))
 	}()
 	i.follow(io.TeeReader(r, log))

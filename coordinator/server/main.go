@@ -62,7 +62,7 @@ func Main(w Wiring) int {
 	// The umask stays the developer's: approved commands inherit it, and whatever
 	// is private here is made with an explicit mode. The name would be "exe", for
 	// it was started by way of /proc/self/exe.
-	os.WriteFile("/proc/self/comm", []byte("lazaret-hc"), 0)
+	_ = os.WriteFile("/proc/self/comm", []byte("lazaret-hc"), 0)
 	// A terminal's business, and we have none. Caught and dropped, not ignored:
 	// an ignored signal stays ignored in approved commands.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT)

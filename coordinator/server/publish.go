@@ -77,7 +77,7 @@ func (p *process) publish(cfg *Config) error {
 	cfg.Listener = listener
 	cfg.Unpublish = func() {
 		once.Do(func() {
-			root.RemoveEndpoint(p.Plan.Root())
+			_ = root.RemoveEndpoint(p.Plan.Root())
 			listener.Close()
 			os.Remove(p.socketDir())
 		})

@@ -75,7 +75,7 @@ func (o Opener) Open(ctx context.Context, r Request, progress func(string)) (*cl
 	}
 	go func() {
 		<-s.Done()
-		root.Sweep(dir) // for a coordinator that was killed: nobody else may come
+		_ = root.Sweep(dir) // for a coordinator that was killed: nobody else may come
 	}()
 	return s, nil
 }

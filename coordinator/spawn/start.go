@@ -44,7 +44,7 @@ func (a attempt) clear(child *proc.Process) {
 	if _, err := child.Wait(ctx); err != nil {
 		return // it lives, and clears up itself
 	}
-	root.Clear(a.root)
+	_, _ = root.Clear(a.root)
 	os.Remove(filepath.Join(a.plan.RuntimeDir, string(a.plan.Domain))) // fails while it holds anything
 }
 
@@ -178,6 +178,6 @@ func (w *watch) giveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), endGrace)
 	defer cancel()
 	if _, err := w.child.Wait(ctx); err != nil {
-		w.child.Signal(unix.SIGKILL)
+		_ = w.child.Signal(unix.SIGKILL)
 	}
 }

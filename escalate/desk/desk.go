@@ -226,7 +226,7 @@ func (d *Desk) Close() {
 			r.stopTimer()
 		}
 		d.mu.Unlock()
-		d.policy.Close()
+		_ = d.policy.Close()
 	}
 }
 

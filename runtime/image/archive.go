@@ -133,7 +133,7 @@ func (a archive) read(name string, limit int64) ([]byte, error) {
 	}
 	defer f.Close()
 	b := make([]byte, m.size)
-	if _, err := f.ReadAt(b, m.offset); err != nil && !(errors.Is(err, io.EOF) && m.size == 0) {
+	if _, err := f.ReadAt(b, m.offset); err != nil && (m.size != 0 || !errors.Is(err, io.EOF)) {
 		return nil, fmt.Errorf("read image archive %q: %w", a.file, err)
 	}
 	return b, nil

@@ -40,7 +40,7 @@ func (l *packageList) Write(p []byte) (int, error) {
 
 // finish ends the archive and returns one "name=version" per line.
 func (l *packageList) finish() string {
-	l.once.Do(func() { l.w.Close() })
+	l.once.Do(func() { _ = l.w.Close() })
 	<-l.done
 	return l.text
 }

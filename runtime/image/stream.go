@@ -3,6 +3,7 @@ package image
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"crypto/sha256"
 	"fmt"
 	"hash"
@@ -64,7 +65,7 @@ func openLayer(r io.Reader, limits vet.Limits, image *int64) (*layerStream, erro
 		if err != nil {
 			return nil, fmt.Errorf("read gzip layer: %w", err)
 		}
-		s.plain, s.close = z, func() { z.Close() }
+		s.plain, s.close = z, func() { _ = z.Close() }
 	case bytes.HasPrefix(head, zstdMagic):
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderMaxWindow(maxWindow),
 			zstd.WithDecoderMaxMemory(limits.DecoderMemory), zstd.WithDecoderConcurrency(2))
@@ -114,7 +115,7 @@ func (s *layerStream) finish() error {
 		if padding > s.limits.TrailingZeros || len(bytes.Trim(buf[:n], "\x00")) > 0 {
 			return &vet.Refusal{Rule: vet.RuleTrailing, Detail: "data other than padding follows the archive's end"}
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -35,12 +35,11 @@ type Entry struct {
 // Vetter checks the headers of one image, in order. It is not safe for use by
 // several goroutines.
 type Vetter struct {
-	limits  Limits
-	owners  Owners
-	layer   int // entries of the current layer
-	image   int // entries of the image
-	content int64
-	skip    func(Rule) bool
+	limits Limits
+	owners Owners
+	layer  int // entries of the current layer
+	image  int // entries of the image
+	skip   func(Rule) bool
 }
 
 // New returns a Vetter for one image.
