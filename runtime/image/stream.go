@@ -3,8 +3,8 @@ package image
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
