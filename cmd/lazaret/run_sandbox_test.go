@@ -257,6 +257,21 @@ func TestRequestWithoutATerminalIsDenied(t *testing.T) {
 	}
 }
 
+// TestForkBombEndsWithItsSession: by default a session's tasks are bounded, so its
+// neighbour lives on, the bomb goes with its session, and the next one starts.
+func TestForkBombEndsWithItsSession(t *testing.T) {
+	p := newPlace(t, "")
+	neighbour := p.terminal("--", "bash", "--norc")
+	p.types(neighbour, "echo up''1\r")
+	p.shows(neighbour, "up1")
+	p.run("", "--", "timeout", "-s", "KILL", "3", "bash", "-c", ":(){ :|:& };:; sleep 100")
+	p.types(neighbour, "echo up''2\r")
+	p.shows(neighbour, "up2")
+	if o := p.run("", "--", "echo", "next"); o.code != 0 || o.stdout != "next\n" {
+		t.Errorf("the next session: %+v", o)
+	}
+}
+
 // killed is who is killed with SIGKILL, and what becomes of the session.
 var killed = []struct {
 	who  string

@@ -14,6 +14,10 @@ func builtinProfiles() []string {
 	return out
 }
 
+// defaultProcesses bounds a session's tasks where nothing else is said: without a
+// bound, one line of shell takes the whole sandbox and much of the host.
+const defaultProcesses = 4096
+
 var shellCommand = []string{"bash", "-l"}
 
 func globalDefaults() map[string]any {
@@ -42,7 +46,7 @@ func profileDefaults() map[string]any {
 		"ca_certificates": "host",
 		"escalation":      true,
 		"sandbox":         map[string]any{"directfs": true},
-		"limits":          map[string]any{"processes": int64(0), "open_files": int64(0), "memory": int64(0), "tmp": int64(0)},
+		"limits":          map[string]any{"processes": int64(defaultProcesses), "open_files": int64(0), "memory": int64(0), "tmp": int64(0)},
 		"registry":        map[string]any{"insecure": false},
 	}
 }
