@@ -26,7 +26,7 @@ func Pipes(ctx context.Context, s Session, stdin io.Reader, stdout, stderr io.Wr
 	ending := false
 	end := func() {
 		if ending {
-			s.Close()
+			_ = s.Close()
 			return
 		}
 		ending = true
@@ -45,7 +45,7 @@ func Pipes(ctx context.Context, s Session, stdin io.Reader, stdout, stderr io.Wr
 				}
 			}
 			if last, err := pipe(e, stdout, stderr); err != nil {
-				s.Close()
+				_ = s.Close()
 				return 0, err
 			} else if last {
 				return status(e)

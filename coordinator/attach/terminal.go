@@ -289,7 +289,7 @@ func (c *console) key(chunk []byte) {
 // end asks for the end of the session; asked twice, it drops the connection.
 func (c *console) end() {
 	if c.ending {
-		c.session.Close()
+		_ = c.session.Close()
 		return
 	}
 	c.ending = true

@@ -78,7 +78,7 @@ func (p *process) publish(cfg *Config) error {
 	cfg.Unpublish = func() {
 		once.Do(func() {
 			_ = root.RemoveEndpoint(p.Plan.Root())
-			listener.Close()
+			_ = listener.Close()
 			os.Remove(p.socketDir())
 		})
 	}

@@ -114,7 +114,7 @@ func descriptors(oob []byte) ([]*os.File, error) {
 	return files, nil
 }
 
-func (c *channel) close() { c.conn.Close() }
+func (c *channel) close() { _ = c.conn.Close() }
 
 func closeAll(files []*os.File) {
 	for _, f := range files {

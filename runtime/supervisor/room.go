@@ -159,7 +159,7 @@ func buildGuestRoot(spec runtime.Spec, points []string) error {
 	if err != nil {
 		return err
 	}
-	defer layer.Close()
+	defer func() { _ = layer.Close() }()
 	for _, f := range append(ownLayer(), spec.Layer...) {
 		if err := layer.Add(f); err != nil {
 			return err
