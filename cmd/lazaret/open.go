@@ -55,13 +55,10 @@ func (p planner) plan(ctx context.Context, profile, workspace string, progress f
 	if around.IDs, notice, err = host.DetectIDs(p.config.Storage.DataRoot); err != nil {
 		return plan.Plan{}, err
 	}
-	if notice != "" {
-		progress(notice)
-	}
 	lower, err := findImage(ctx, image.Options{
 		StorageRoot: p.config.Storage.DataRoot, IDs: around.IDs,
 		Source: image.Source(settings.Image), Insecure: settings.Registry.Insecure,
-	}, progress)
+	}, notice, progress)
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -69,11 +66,19 @@ func (p planner) plan(ctx context.Context, profile, workspace string, progress f
 	return plan.Build(p.config, profile, around)
 }
 
+// noticePrefix begins a progress line that is to stay.
+const noticePrefix = "notice: "
+
 // findImage finds the lower for a source, or prepares it and says how far it is.
-func findImage(ctx context.Context, o image.Options, progress func(string)) (image.Lower, error) {
+// notice, what the id mapping costs, is for this moment: said at every start it would
+// soon not be read.
+func findImage(ctx context.Context, o image.Options, notice string, progress func(string)) (image.Lower, error) {
 	lower, ok, err := image.Find(o.StorageRoot, o.Source, o.IDs)
 	if err != nil || ok {
 		return lower, err
+	}
+	if notice != "" {
+		progress(noticePrefix + notice)
 	}
 	last := ""
 	o.Progress = func(stage string, done, total int64) {

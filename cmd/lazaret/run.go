@@ -147,6 +147,13 @@ type progressLine struct {
 func (p *progressLine) show(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if strings.HasPrefix(text, noticePrefix) {
+		if p.terminal {
+			fmt.Fprint(p.out, "\r\x1b[K")
+		}
+		fmt.Fprintf(p.out, "lazaret: %s\n", text)
+		return
+	}
 	if p.terminal {
 		fmt.Fprintf(p.out, "\r\x1b[Klazaret: %s", text)
 		p.shown = true

@@ -139,12 +139,19 @@ func (t *Terminal) Gone(deadline time.Duration, text string) error {
 	return t.Until(deadline, fmt.Sprintf("%q to go", text), func(s string) bool { return !strings.Contains(s, text) })
 }
 
+// drain bounds the wait for a terminal that another process still holds open.
+const drain = time.Second
+
 // Wait waits for the program's end and returns its exit code.
 func (t *Terminal) Wait(deadline time.Duration) (int, error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		t.Cmd.Wait()
+		select { // what it wrote last may not have been read yet
+		case <-t.ended:
+		case <-time.After(drain):
+		}
 	}()
 	select {
 	case <-done:

@@ -54,7 +54,7 @@ func (m machine) fuse(ctx context.Context, d distribution, namespaces Check) Che
 	if c := m.device(d, fuseDevice); c.Status == Fail {
 		return c
 	}
-	return m.probed(ctx, namespaces, fuseDevice.name, "fuse", os.TempDir(), d.sudo+"modprobe fuse")
+	return m.probed(ctx, namespaces, fuseDevice.name, "fuse", m.probePlace(os.TempDir()), d.sudo+"modprobe fuse")
 }
 
 func (m machine) tun(ctx context.Context, d distribution, namespaces Check) Check {

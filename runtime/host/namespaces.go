@@ -123,11 +123,20 @@ var probedDetail = map[string]string{
 // which decides what can be mounted. A launch by root reaches a closed Storage Root
 // through mounts it hands over; the probe, already unprivileged, cannot.
 func (m machine) overlayPlace(storageRoot string) string {
-	place := nearest(storageRoot)
-	if m.uid == 0 && !reachable(place) {
-		return os.TempDir()
+	return m.probePlace(nearest(storageRoot))
+}
+
+// probePlace is want, or where a probe that is already unprivileged can get to.
+func (m machine) probePlace(want string) string {
+	if m.uid != 0 {
+		return want
 	}
-	return place
+	for _, place := range []string{want, os.TempDir(), "/tmp", "/var/tmp"} {
+		if reachable(place) {
+			return place
+		}
+	}
+	return want
 }
 
 // reachable says whether others may pass through dir and all above it.
