@@ -49,7 +49,7 @@ func Lock(ctx context.Context, path string) (*os.File, error) {
 		return f, nil
 	case <-ctx.Done():
 		go func() {
-			<-taken // the lock came late or not at all: it is given back
+			<-taken //nolint:errcheck // the lock came late or not at all: it is given back
 			f.Close()
 		}()
 		return nil, fmt.Errorf("wait for %q: %w", path, ctx.Err())
