@@ -135,6 +135,16 @@ func (o *outerTerm) awaitText(text string) {
 	o.await(fmt.Sprintf("%q", text), func(s string) bool { return strings.Contains(s, text) })
 }
 
+// awaitPrompt waits for the shell's prompt below text. What is typed next begins
+// with ctrl-u: an answer to the dead dashboard's queries may stand there.
+func (o *outerTerm) awaitPrompt(text string) {
+	o.t.Helper()
+	o.await("the prompt after "+text, func(s string) bool {
+		_, below, found := strings.Cut(s, text)
+		return found && strings.Contains(below, "ready>")
+	})
+}
+
 // sane fails unless the terminal is as a shell expects it.
 func (o *outerTerm) sane() {
 	o.t.Helper()
@@ -170,8 +180,8 @@ func shell(t *testing.T, env []string, session ...string) *outerTerm {
 // usable types a command into the shell the dashboard was started from.
 func (o *outerTerm) usable(status int) {
 	o.t.Helper()
-	o.awaitText(fmt.Sprintf("status=%d=", status))
-	o.typed("stty -a; echo the-shell-$((40+2))\r")
+	o.awaitPrompt(fmt.Sprintf("status=%d=", status))
+	o.typed("\x15stty -a; echo the-shell-$((40+2))\r")
 	o.awaitText("the-shell-42")
 	s := o.screen()
 	for _, want := range []string{" icanon", " echo ", " isig", "icrnl", "opost"} {
@@ -237,8 +247,9 @@ func TestKilledIsRepairedByTheNextStart(t *testing.T) {
 	if err := unix.Kill(dashboardPID(t, o.cmd.Process.Pid), unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	o.await("the shell's report", func(s string) bool { return strings.Contains(s, "status=137=") })
-	o.typed("\x15'" + os.Args[0] + "' " + dashboardMode + " cat; echo status=$?=\r")
+	o.awaitPrompt("status=137=")
+	o.typed("\x15clear; '" + os.Args[0] + "' " + dashboardMode + " cat; echo status=$?=\r")
+	o.await("the old picture to go", func(s string) bool { return !strings.Contains(s, "Killed") })
 	o.awaitText("running")
 	o.typed("\x07q")
 	o.awaitText("Quit and end")

@@ -67,6 +67,9 @@ type Server struct {
 	cfg     Config
 	started time.Time
 	install *installer
+	// launched is the sandbox's status before anyone was served: what changed
+	// since then has to be told.
+	launched runtime.Status
 
 	mu       sync.Mutex
 	state    lifecycle.State
@@ -89,7 +92,7 @@ const (
 // New makes a server for a sandbox that runs.
 func New(cfg Config) *Server {
 	s := &Server{
-		cfg: cfg, started: time.Now(),
+		cfg: cfg, started: time.Now(), launched: cfg.Sandbox.Status(),
 		state:    lifecycle.Initial(),
 		members:  map[domain.SessionID]*member{},
 		released: make(chan struct{}),

@@ -8,6 +8,7 @@ import (
 
 	"lazaret.dev/lazaret/coordinator/lifecycle"
 	"lazaret.dev/lazaret/coordinator/wire"
+	"lazaret.dev/lazaret/runtime"
 )
 
 // status is the Domain as it is now.
@@ -77,8 +78,13 @@ func (s *Server) watchSandbox() {
 		defer ticker.Stop()
 		tick = ticker.C
 	}
-	network := s.cfg.Sandbox.Status()
+	network := s.launched
 	for {
+		now := s.cfg.Sandbox.Status()
+		if now.NetworkUp != network.NetworkUp || now.NetworkReason != network.NetworkReason {
+			s.networkChanged(network, now)
+			network = now
+		}
 		select {
 		case <-s.cfg.Sandbox.Done():
 			s.step(lifecycle.SandboxEnded{Reason: s.whyEnded()})
@@ -86,17 +92,15 @@ func (s *Server) watchSandbox() {
 		case <-changed:
 		case <-tick:
 		}
-		now := s.cfg.Sandbox.Status()
-		if now.NetworkUp == network.NetworkUp && now.NetworkReason == network.NetworkReason {
-			continue
-		}
-		if network.NetworkUp && !now.NetworkUp {
-			s.cfg.Log.Error("network lost", "reason", now.NetworkReason)
-			s.notify(wire.LevelError, "the sandbox lost its network: "+now.NetworkReason)
-		}
-		network = now
-		s.pushStatus()
 	}
+}
+
+func (s *Server) networkChanged(before, now runtime.Status) {
+	if before.NetworkUp && !now.NetworkUp {
+		s.cfg.Log.Error("network lost", "reason", now.NetworkReason)
+		s.notify(wire.LevelError, "the sandbox lost its network: "+now.NetworkReason)
+	}
+	s.pushStatus()
 }
 
 func (s *Server) whyEnded() string {

@@ -105,6 +105,8 @@ func (t *Terminal) restore() error {
 	}
 	t.entered = false
 	_, werr := t.file.WriteString(leaveSequence(t.feats))
+	// Answers to our queries that nobody reads any more are not the shell's input.
+	_ = unix.IoctlSetInt(int(t.file.Fd()), unix.TCFLSH, unix.TCIFLUSH)
 	if err := errors.Join(werr, xterm.Restore(int(t.file.Fd()), t.saved)); err != nil {
 		return fmt.Errorf("restore %s: %w", t.file.Name(), err)
 	}
