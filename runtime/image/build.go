@@ -31,7 +31,7 @@ const (
 
 // packages are what an agent's shell needs and cannot well do without; everything
 // else is an apt-get install away, inside.
-var packages = []string{"bash", "ca-certificates", "curl", "git", "less", "procps", "unzip", "vim-tiny", "xz-utils"}
+var packages = []string{"bash", "ca-certificates", "curl", "git", "iproute2", "less", "procps", "python3", "unzip", "vim-tiny", "xz-utils"}
 
 // trimmed are paths dpkg leaves out, in the image and of what is installed later.
 // Licences stay.
