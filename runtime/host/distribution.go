@@ -60,7 +60,7 @@ func (d distribution) install(pkg string) string {
 func (d distribution) kernelFix() string {
 	switch {
 	case d.id == "debian" && (d.code == "bookworm" || d.version == "12"):
-		return "take the kernel from backports: echo 'deb http://deb.debian.org/debian bookworm-backports main' | " + d.sudo +
+		return `take the kernel from backports: echo "deb $(grep -hE '^(deb|URIs:) ' -r /etc/apt/sources.list* | grep -oE 'https?://[^ ]+/debian/?' | head -1) bookworm-backports main" | ` + d.sudo +
 			"tee /etc/apt/sources.list.d/backports.list && " + d.sudo + "apt-get update && " + d.sudo +
 			"apt-get install -t bookworm-backports linux-image-amd64; then reboot"
 	case d.id == "ubuntu" && d.version != "":

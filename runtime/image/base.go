@@ -12,12 +12,11 @@ import (
 
 const (
 	fallbackSuite = "bookworm"
-	mirror        = "http://deb.debian.org/debian"
-	mirrorUpdates = "http://deb.debian.org/debian-security"
 	maxSources    = 256 << 10
 )
 
 // base is the Debian release the guest runs, and where its packages come from.
+// Empty mirrors are those mmdebstrap knows by itself.
 type base struct {
 	suite   string
 	archive string // mirror of the release and its updates
@@ -29,7 +28,7 @@ var suitePattern = regexp.MustCompile(`^[a-z]{2,20}$`)
 // hostBase chooses the host's own Debian release and mirrors, which are known to
 // be reachable, and otherwise a release that is.
 func hostBase() base {
-	b := base{suite: fallbackSuite, archive: mirror, updates: mirrorUpdates}
+	b := base{suite: fallbackSuite}
 	text, err := readBounded("/usr/lib/os-release", maxSources)
 	if err != nil {
 		return b
@@ -47,12 +46,20 @@ func hostBase() base {
 	return b
 }
 
-// lines are the guest's apt sources.
+// lines are the guest's apt sources; none where mmdebstrap is to use its own. A
+// mirror that names no place for security updates has them beside the release.
 func (b base) lines() []string {
+	if b.archive == "" {
+		return nil
+	}
+	updates := b.updates
+	if updates == "" {
+		updates = b.archive + "-security"
+	}
 	return []string{
 		"deb " + b.archive + " " + b.suite + " main",
 		"deb " + b.archive + " " + b.suite + "-updates main",
-		"deb " + b.updates + " " + b.suite + "-security main",
+		"deb " + updates + " " + b.suite + "-security main",
 	}
 }
 

@@ -72,7 +72,7 @@ func Resolve(ctx context.Context, o Options) (manifest, config string, diffIDs [
 
 // Learn reads one apt source file for suite and returns the guest's sources.
 func Learn(suite, text string, deb822 bool) []string {
-	b := base{suite: suite, archive: mirror, updates: mirrorUpdates}
+	b := base{suite: suite}
 	b.learn(text, deb822)
 	return b.lines()
 }
