@@ -54,5 +54,5 @@ bin/lazaret-escalate: $(SOURCES)
 # empty root directory, where a dynamic loader is not to be found.
 bin/runsc: cmd/runsc/go.mod cmd/runsc/go.sum cmd/runsc/main.go
 	@echo "building bin/runsc from gVisor's pinned source (some minutes, once)"
-	@cd cmd/runsc && go build $(FLAGS) -o ../../$@ .
+	@cd cmd/runsc && go build -trimpath -ldflags "-s -w -X gvisor.dev/gvisor/runsc/version.version=$$(go list -m -f '{{.Version}}' gvisor.dev/gvisor)" -o ../../$@ .
 	@touch $@

@@ -7,6 +7,5 @@ import (
 	"gvisor.dev/gvisor/runsc/cli/maincli"
 )
 
-// version is reported by `runsc --version`; the build sets it to the pinned
-// module version.
+// main is gVisor's; the build tells it the pinned module version.
 func main() { maincli.Main() }
