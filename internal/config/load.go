@@ -191,6 +191,9 @@ func (l *loader) finish() (*Config, error) {
 // notices says what is accepted and worth knowing.
 func (c *Config) notices() []string {
 	var out []string
+	if len(c.Escalation.AutoApprove) > 0 {
+		out = append(out, "escalation.auto_approve: this version applies no rules yet; every request is still asked")
+	}
 	for _, r := range c.Escalation.AutoApprove {
 		if r.ExtraArgs {
 			out = append(out, "escalation.auto_approve: a rule with extra_args allows any further arguments; prefer the exact vector")

@@ -332,3 +332,19 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		}
 	}
 }
+
+// A setting that is read but does nothing yet says so.
+func TestRulesThatAreNotAppliedAreSaid(t *testing.T) {
+	t.Parallel()
+	for text, said := range map[string]bool{"[escalation]\nauto_approve = [\"adb devices\"]\n": true, "": false} {
+		w := newWorld(t)
+		w.write(w.home+"/.config/lazaret/config.toml", text)
+		c, err := w.load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(c.Notices, "\n"), "no rules yet"); got != said {
+			t.Errorf("%q: said = %v", text, got)
+		}
+	}
+}
