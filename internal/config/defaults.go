@@ -16,7 +16,7 @@ func builtinProfiles() []string {
 
 // defaultProcesses bounds a session's tasks where nothing else is said: without a
 // bound, one line of shell takes the whole sandbox and much of the host.
-const defaultProcesses = 4096
+const defaultProcesses = 1024
 
 var shellCommand = []string{"bash", "-l"}
 

@@ -34,7 +34,7 @@ func TestNoFileAtAll(t *testing.T) {
 		if p.Image != "builtin" || len(p.Command) == 0 || !p.Directfs || !p.NetworkEnabled || p.CACertificates != "host" || p.User != "root" {
 			t.Errorf("profile %q = %+v", name, p)
 		}
-		if p.Limits.Processes != 4096 || p.Limits.MemoryBytes != 0 {
+		if p.Limits.Processes != 1024 || p.Limits.MemoryBytes != 0 {
 			t.Errorf("limits of %q = %+v: a session without a bound on tasks can take the whole sandbox", name, p.Limits)
 		}
 		if len(p.PersistentDirs) != 6 {
