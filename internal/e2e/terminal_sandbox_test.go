@@ -53,7 +53,7 @@ func TestTerminalSession(t *testing.T) {
 	if err := term.Resize(100, 30); err != nil {
 		t.Fatal(err)
 	}
-	typed(t, term, "clear; sh -c 'trap \"stty size\" WINCH; echo tra\"\"ps; while :; do sleep 0.1; done'\r")
+	typed(t, term, "clear; sh -c 'trap \"stty size\" WINCH; sleep 1000 & echo tra\"\"ps; while :; do wait; done'\r")
 	shows(t, term, "traps")
 	if err := term.Resize(101, 31); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,8 @@ func TestTerminalIsSaneAfterDeath(t *testing.T) {
 	}
 }
 
-// The smallest terminal there is, and one that is resized to it.
+// The smallest terminal there is, and one that is resized to it. The shell inside
+// waits in wait: gVisor may lose a signal that meets it starting a program.
 func TestTinyTerminal(t *testing.T) {
 	t.Parallel()
 	h := e2e.NewHome(t)
@@ -178,7 +179,7 @@ func TestTinyTerminal(t *testing.T) {
 	if got := strings.TrimSpace(h.Read("size")); got != "1 1" {
 		t.Errorf("size inside: %q", got)
 	}
-	term = h.Terminal(80, 24, "run", "--", "sh", "-c", "trap 'stty size > size; exit 8' WINCH; echo ready; while :; do sleep 0.1; done")
+	term = h.Terminal(80, 24, "run", "--", "sh", "-c", "trap 'stty size > size; exit 8' WINCH; sleep 1000 & echo ready; wait")
 	shows(t, term, "ready")
 	if err := term.Resize(1, 1); err != nil {
 		t.Fatal(err)

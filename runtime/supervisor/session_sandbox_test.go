@@ -145,7 +145,7 @@ func TestTerminal(t *testing.T) {
 		}
 	})
 	t.Run("resize", func(t *testing.T) {
-		x := openTerminal(t, s, "bash", "-c", `trap 'stty size; exit 0' WINCH; stty size; while :; do sleep 0.1; done`)
+		x := openTerminal(t, s, "bash", "-c", `trap 'stty size; exit 0' WINCH; sleep 1000 & stty size; wait`)
 		x.expect(t, "24 80")
 		if err := pty.Setsize(x.master, &pty.Winsize{Rows: 50, Cols: 132}); err != nil {
 			t.Fatal(err)
