@@ -75,6 +75,11 @@ func (c *channel) receive() (m message, files []*os.File, err error) {
 	b := make([]byte, maxMessage)
 	oob := make([]byte, unix.CmsgSpace(maxDescriptors*4))
 	n, oobn, flags, _, err := c.conn.ReadMsgUnix(b, oob)
+	if errors.Is(err, unix.ECONNRESET) {
+		// The other end died with a message of ours unread. Linux says so once,
+		// before what it had sent us, and that is where it told why it died.
+		n, oobn, flags, _, err = c.conn.ReadMsgUnix(b, oob)
+	}
 	if err != nil {
 		return m, nil, fmt.Errorf("receive a message: %w", err)
 	}

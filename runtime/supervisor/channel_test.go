@@ -71,6 +71,25 @@ func TestTheOtherEndsDeathIsTheEnd(t *testing.T) {
 	}
 }
 
+// What the other end said before it died is heard, even if it left ours unread.
+func TestLastWordsAreHeard(t *testing.T) {
+	t.Parallel()
+	a, b := channels(t)
+	if err := b.send(message{Text: "never read"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.send(message{Text: "why"}); err != nil {
+		t.Fatal(err)
+	}
+	a.close()
+	if m, _, err := b.receive(); err != nil || m.Text != "why" {
+		t.Errorf("got %q, %v", m.Text, err)
+	}
+	if _, _, err := b.receive(); !errors.Is(err, io.EOF) {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
 func TestTooLargeMessagesAreRefused(t *testing.T) {
 	t.Parallel()
 	a, b := channels(t)
