@@ -16,12 +16,12 @@ import (
 
 func (w *world) volume(host string) (config.Profile, error) {
 	w.t.Helper()
-	w.user(fmt.Sprintf("[profiles.work]\nvolumes = [{host = %q, container = \"/data\", mode = \"ro\"}]\n", host))
+	w.user(fmt.Sprintf("[profiles.desk]\nvolumes = [{host = %q, container = \"/data\", mode = \"ro\"}]\n", host))
 	c, err := w.load()
 	if err != nil {
 		w.t.Fatalf("Load: %v", err)
 	}
-	return c.Profile("work")
+	return c.Profile("desk")
 }
 
 func TestVolumesThatAreRefused(t *testing.T) {
@@ -51,8 +51,8 @@ func TestVolumesThatAreRefused(t *testing.T) {
 		"trust":                {func(w *world) string { w.mkdir(w.home + "/.local/state"); return "~/.local/state" }, "records of trust"},
 		"storage root":         {func(w *world) string { w.mkdir(w.home + "/.local/share/lazaret"); return "~/.local/share/lazaret" }, "Storage Root"},
 		"above storage root":   {func(w *world) string { w.mkdir(w.home + "/.local/share/x"); return "~/.local/share" }, "Storage Root"},
-		"profile_dir itself":   {func(w *world) string { w.mkdir(w.home + "/.local/share/lazaret/work"); return "{profile_dir}" }, "{profile_dir}"},
-		"the login":            {func(w *world) string { return w.write(w.home+"/.local/share/lazaret/work/credential", "x") }, "Storage Root"},
+		"profile_dir itself":   {func(w *world) string { w.mkdir(w.home + "/.local/share/lazaret/desk"); return "{profile_dir}" }, "{profile_dir}"},
+		"the login":            {func(w *world) string { return w.write(w.home+"/.local/share/lazaret/desk/credential", "x") }, "Storage Root"},
 		"another profile's dir": {func(w *world) string {
 			w.mkdir(w.home + "/.local/share/lazaret/other/x")
 			return "~/.local/share/lazaret/other/x"
@@ -103,16 +103,16 @@ func agentFolder(w *world) string {
 func TestVolumesThatAreAllowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id, _ := domain.Identify("work", w.ws)
+	id, _ := domain.Identify("desk", w.ws)
 	real := filepath.Join(w.home, "cache/real")
-	w.mkdir(real, w.home+"/.local/share/lazaret/work/npm", w.home+"/.local/share/lazaret/domains/"+string(id)+"/volumes/x")
+	w.mkdir(real, w.home+"/.local/share/lazaret/desk/npm", w.home+"/.local/share/lazaret/domains/"+string(id)+"/volumes/x")
 	if err := os.Symlink(real, filepath.Join(w.home, "link")); err != nil {
 		t.Fatal(err)
 	}
 	for host, want := range map[string]string{
 		"~/cache":                real[:len(real)-len("/real")],
 		"~/link":                 real, // canonical, not the link
-		"{profile_dir}/npm":      w.home + "/.local/share/lazaret/work/npm",
+		"{profile_dir}/npm":      w.home + "/.local/share/lazaret/desk/npm",
 		"{domain_dir}/volumes/x": w.home + "/.local/share/lazaret/domains/" + string(id) + "/volumes/x",
 		"/usr/share":             "/usr/share",
 	} {
@@ -146,7 +146,7 @@ func TestLinkToTheStorageRootStaysOutside(t *testing.T) {
 // A broken volume of one profile does not stop another.
 func TestVolumesAreJudgedPerProfile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t).user("[profiles.work]\nvolumes = [{host = \"/nowhere\", container = \"/data\"}]\n")
+	w := newWorld(t).user("[profiles.desk]\nvolumes = [{host = \"/nowhere\", container = \"/data\"}]\n")
 	c := w.mustLoad()
 	if _, err := c.Profile("shell"); err != nil {
 		t.Error(err)

@@ -73,8 +73,8 @@ func TestHomeFallsBackToThePasswordFile(t *testing.T) {
 func TestLayersAndOrigins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.user("default_profile = \"work\"\n[ui]\ntheme = \"light\"\nleader = \"ctrl+a\"\n\n[profiles.work]\nagent = \"claude\"\nenv = { MixedCase = \"kept\", FROM = \"env:SECRET\", GONE = \"env:NOT_THERE\" }\n")
-	w.flag = w.write(filepath.Join(w.home, "other.toml"), "ui.theme = \"terminal-16\"\nprofiles.work.env.MixedCase = \"above\"\n")
+	w.user("default_profile = \"desk\"\n[ui]\ntheme = \"light\"\nleader = \"ctrl+a\"\n\n[profiles.desk]\nagent = \"claude\"\nenv = { MixedCase = \"kept\", FROM = \"env:SECRET\", GONE = \"env:NOT_THERE\" }\n")
+	w.flag = w.write(filepath.Join(w.home, "other.toml"), "ui.theme = \"terminal-16\"\nprofiles.desk.env.MixedCase = \"above\"\n")
 	w.environ = append(w.environ, "SECRET=hunter2")
 	c := w.mustLoad()
 	if c.UI.Theme != "terminal-16" || c.UI.Leader != "ctrl+a" {
@@ -86,7 +86,7 @@ func TestLayersAndOrigins(t *testing.T) {
 	if o := c.Origins["ui.leader"]; o != (config.Origin{Layer: config.LayerUser, File: w.userFile(), Line: 4}) {
 		t.Errorf("origin of ui.leader = %+v", o)
 	}
-	p, err := c.Profile("work")
+	p, err := c.Profile("desk")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestTokensAndTilde(t *testing.T) {
 	w.user(`
 [storage]
 data_root = "~/sandboxes"
-[profiles.work]
+[profiles.desk]
 command = ["run", "{profile_name}", "{domain_hash}", "{\"json\": {not_a_token}}"]
 env = { WHERE = "{workspace_dir}" }
 image = "oci:{profile_dir}/image"
@@ -124,19 +124,19 @@ volumes = [
 ]
 `)
 	c := w.mustLoad()
-	id, _ := domain.Identify("work", w.ws)
-	p, err := c.Profile("work")
+	id, _ := domain.Identify("desk", w.ws)
+	p, err := c.Profile("desk")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"run", "work", string(id), `{"json": {not_a_token}}`}
+	want := []string{"run", "desk", string(id), `{"json": {not_a_token}}`}
 	if !slices.Equal(p.Command, want) {
 		t.Errorf("command = %q, want %q", p.Command, want)
 	}
-	if p.Image != "oci:"+w.home+"/sandboxes/work/image" || p.Env[0].Value != w.ws {
+	if p.Image != "oci:"+w.home+"/sandboxes/desk/image" || p.Env[0].Value != w.ws {
 		t.Errorf("image %q, env %+v", p.Image, p.Env)
 	}
-	if got := (config.Volume{Host: w.home + "/cache", Guest: "/data/work", ReadOnly: true}); p.Volumes[0] != got {
+	if got := (config.Volume{Host: w.home + "/cache", Guest: "/data/desk", ReadOnly: true}); p.Volumes[0] != got {
 		t.Errorf("volume = %+v, want %+v", p.Volumes[0], got)
 	}
 	if p.Volumes[1].Host != w.home+"/dir~" || p.Volumes[1].ReadOnly {
@@ -150,8 +150,8 @@ func TestTokenValuesAreNotExpandedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.ws = filepath.Join(w.home, "{profile_dir}")
 	w.mkdir(w.ws)
-	w.user("[profiles.work]\nenv = { A = \"{workspace_dir}\" }\n")
-	if got := w.mustLoad().Profiles["work"].Env[0].Value; got != w.ws {
+	w.user("[profiles.desk]\nenv = { A = \"{workspace_dir}\" }\n")
+	if got := w.mustLoad().Profiles["desk"].Env[0].Value; got != w.ws {
 		t.Errorf("value = %q, want %q", got, w.ws)
 	}
 }
@@ -188,8 +188,8 @@ var badInputs = []struct {
 	{"unknown section", "[storge]\ndata_root = \"/x\"\n", 1, []string{"storge: unknown key", `did you mean "storage"?`}},
 	{"unknown key", "[ui]\n\nthme = \"dark\"\n", 3, []string{"ui.thme: unknown key", `did you mean "theme"?`}},
 	{"unknown key in a dotted line", "ui.thme = \"dark\"\n", 1, []string{"ui.thme", "theme"}},
-	{"unknown key of a profile", "[profiles.work]\nimages = \"builtin\"\n", 2, []string{"profiles.work.images", `"image"`}},
-	{"capital letters", "[profiles.work]\nImage = \"builtin\"\n", 2, []string{"profiles.work.Image", `"image"`}},
+	{"unknown key of a profile", "[profiles.desk]\nimages = \"builtin\"\n", 2, []string{"profiles.desk.images", `"image"`}},
+	{"capital letters", "[profiles.desk]\nImage = \"builtin\"\n", 2, []string{"profiles.desk.Image", `"image"`}},
 	{"far from any key", "[ui]\nqqqqqq = 1\n", 2, []string{"known here: emulator, leader"}},
 	{"number for string", "[ui]\ntheme = 7\n", 2, []string{"must be a string, is a whole number", `write it in quotes: "7"`}},
 	{"string for boolean", "[escalation]\nenabled = \"yes\"\n", 2, []string{"must be true or false, is a string"}},
@@ -224,31 +224,31 @@ var badInputs = []struct {
 	{"unclosed quote", "[escalation]\nauto_approve = [\"adb 'x\"]\n", 2, []string{"unclosed quote"}},
 	{"rule without argv", "[[escalation.auto_approve]]\nextra_args = true\n", 1, []string{"auto_approve[0].argv", "must be an array of strings, is missing"}},
 	{"rule with unknown key", "[[escalation.auto_approve]]\nargv = [\"adb\"]\nextra = true\n", 3, []string{"unknown key", "extra_args"}},
-	{"unknown agent", "[profiles.work]\nagent = \"cluade\"\n", 2, []string{`did you mean "claude"?`}},
-	{"bad image", "[profiles.work]\nimage = \"my image\"\n", 2, []string{"is not an image"}},
-	{"relative image folder", "[profiles.work]\nimage = \"oci:img\"\n", 2, []string{"not an absolute path"}},
-	{"env name", "[profiles.work.env]\n\"A-B\" = \"x\"\n", 2, []string{"not a name of an environment variable"}},
-	{"our env name", "[profiles.work.env]\nLAZARET_SESSION = \"x\"\n", 2, []string{"Lazaret's own"}},
-	{"env number", "[profiles.work.env]\nA = 1\n", 2, []string{"must be a string", `"1"`}},
-	{"env of no host name", "[profiles.work.env]\nA = \"env:B-C\"\n", 2, []string{"does not name a variable"}},
-	{"persist /proc", "[profiles.work]\npersistent_dirs = [\"/proc/x\"]\n", 2, []string{"cannot persist"}},
-	{"persist overlap", "[profiles.work]\npersistent_dirs = [\"/usr\", \"/usr/local\"]\n", 2, []string{"overlap"}},
-	{"persist dots", "[profiles.work]\npersistent_dirs = [\"/usr/../etc\"]\n", 2, []string{`contains ".."`}},
-	{"user", "[profiles.work]\nuser = \"Root!\"\n", 2, []string{"is not a user"}},
-	{"user id", "[profiles.work]\nuser = \"70000\"\n", 2, []string{"65535"}},
-	{"credential", "[profiles.work]\ncredential = \"/run/lazaret/credential/x\"\n", 2, []string{"cannot be the credentials file"}},
-	{"size", "[profiles.work.limits]\nmemory = \"4 GB\"\n", 2, []string{"4GiB"}},
-	{"negative limit", "[profiles.work.limits]\nprocesses = -1\n", 2, []string{"not between"}},
-	{"volume without host", "[[profiles.work.volumes]]\ncontainer = \"/data\"\n", 1, []string{"host is missing"}},
-	{"volume with unknown key", "[[profiles.work.volumes]]\nhost = \"/srv\"\nguest = \"/data\"\ncontainer = \"/data\"\n", 3, []string{"unknown key"}},
-	{"volume mode", "[[profiles.work.volumes]]\nhost = \"/srv\"\ncontainer = \"/data\"\nmode = \"z\"\n", 4, []string{"SELinux"}},
-	{"volume relative", "[[profiles.work.volumes]]\nhost = \"srv\"\ncontainer = \"/data\"\n", 2, []string{"not an absolute path"}},
-	{"volume dots", "[[profiles.work.volumes]]\nhost = \"{workspace_dir}/../x\"\ncontainer = \"/data\"\n", 2, []string{`contains ".."`}},
-	{"volume unknown token", "[[profiles.work.volumes]]\nhost = \"{workspace}/x\"\ncontainer = \"/data\"\n", 1, []string{"{workspace} is not a token", "workspace_dir"}},
-	{"volume over workspace", "[[profiles.work.volumes]]\nhost = \"/srv\"\ncontainer = \"/workspace/x\"\n", 1, []string{"nothing may be mounted"}},
-	{"volume over /run", "[[profiles.work.volumes]]\nhost = \"/srv\"\ncontainer = \"/run/lazaret\"\n", 1, []string{"nothing may be mounted"}},
-	{"volume over the root", "[[profiles.work.volumes]]\nhost = \"/srv\"\ncontainer = \"/\"\n", 1, []string{"nothing may be mounted"}},
-	{"volumes overlap", "[profiles.work]\nvolumes = [{host=\"/srv\", container=\"/d\"}, {host=\"/opt\", container=\"/d/e\"}]\n", 2, []string{"overlap inside"}},
+	{"unknown agent", "[profiles.desk]\nagent = \"cluade\"\n", 2, []string{`did you mean "claude"?`}},
+	{"bad image", "[profiles.desk]\nimage = \"my image\"\n", 2, []string{"is not an image"}},
+	{"relative image folder", "[profiles.desk]\nimage = \"oci:img\"\n", 2, []string{"not an absolute path"}},
+	{"env name", "[profiles.desk.env]\n\"A-B\" = \"x\"\n", 2, []string{"not a name of an environment variable"}},
+	{"our env name", "[profiles.desk.env]\nLAZARET_SESSION = \"x\"\n", 2, []string{"Lazaret's own"}},
+	{"env number", "[profiles.desk.env]\nA = 1\n", 2, []string{"must be a string", `"1"`}},
+	{"env of no host name", "[profiles.desk.env]\nA = \"env:B-C\"\n", 2, []string{"does not name a variable"}},
+	{"persist /proc", "[profiles.desk]\npersistent_dirs = [\"/proc/x\"]\n", 2, []string{"cannot persist"}},
+	{"persist overlap", "[profiles.desk]\npersistent_dirs = [\"/usr\", \"/usr/local\"]\n", 2, []string{"overlap"}},
+	{"persist dots", "[profiles.desk]\npersistent_dirs = [\"/usr/../etc\"]\n", 2, []string{`contains ".."`}},
+	{"user", "[profiles.desk]\nuser = \"Root!\"\n", 2, []string{"is not a user"}},
+	{"user id", "[profiles.desk]\nuser = \"70000\"\n", 2, []string{"65535"}},
+	{"credential", "[profiles.desk]\ncredential = \"/run/lazaret/credential/x\"\n", 2, []string{"cannot be the credentials file"}},
+	{"size", "[profiles.desk.limits]\nmemory = \"4 GB\"\n", 2, []string{"4GiB"}},
+	{"negative limit", "[profiles.desk.limits]\nprocesses = -1\n", 2, []string{"not between"}},
+	{"volume without host", "[[profiles.desk.volumes]]\ncontainer = \"/data\"\n", 1, []string{"host is missing"}},
+	{"volume with unknown key", "[[profiles.desk.volumes]]\nhost = \"/srv\"\nguest = \"/data\"\ncontainer = \"/data\"\n", 3, []string{"unknown key"}},
+	{"volume mode", "[[profiles.desk.volumes]]\nhost = \"/srv\"\ncontainer = \"/data\"\nmode = \"z\"\n", 4, []string{"SELinux"}},
+	{"volume relative", "[[profiles.desk.volumes]]\nhost = \"srv\"\ncontainer = \"/data\"\n", 2, []string{"not an absolute path"}},
+	{"volume dots", "[[profiles.desk.volumes]]\nhost = \"{workspace_dir}/../x\"\ncontainer = \"/data\"\n", 2, []string{`contains ".."`}},
+	{"volume unknown token", "[[profiles.desk.volumes]]\nhost = \"{workspace}/x\"\ncontainer = \"/data\"\n", 1, []string{"{workspace} is not a token", "workspace_dir"}},
+	{"volume over workspace", "[[profiles.desk.volumes]]\nhost = \"/srv\"\ncontainer = \"/workspace/x\"\n", 1, []string{"nothing may be mounted"}},
+	{"volume over /run", "[[profiles.desk.volumes]]\nhost = \"/srv\"\ncontainer = \"/run/lazaret\"\n", 1, []string{"nothing may be mounted"}},
+	{"volume over the root", "[[profiles.desk.volumes]]\nhost = \"/srv\"\ncontainer = \"/\"\n", 1, []string{"nothing may be mounted"}},
+	{"volumes overlap", "[profiles.desk]\nvolumes = [{host=\"/srv\", container=\"/d\"}, {host=\"/opt\", container=\"/d/e\"}]\n", 2, []string{"overlap inside"}},
 }
 
 func TestBadInput(t *testing.T) {

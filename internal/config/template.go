@@ -10,6 +10,7 @@ import (
 	_ "embed"
 
 	"lazaret.dev/lazaret/internal/fault"
+	"lazaret.dev/lazaret/internal/safefs"
 )
 
 // Template is the commented configuration file `lazaret init` writes. As it is, it
@@ -53,7 +54,7 @@ func createPrivate(path string, data []byte) error {
 		return fs.ErrExist
 	}
 	staged := path + ".new"
-	if err := writePrivate(staged, data); err != nil {
+	if err := safefs.WritePrivate(staged, data); err != nil {
 		return err
 	}
 	defer os.Remove(staged)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lazaret.dev/lazaret/internal/fault"
+	"lazaret.dev/lazaret/internal/safefs"
 )
 
 // trustRecord says that the developer has read and accepted one workspace file.
@@ -160,34 +161,10 @@ func (r *Review) Accept() error {
 	}
 	data, err := json.MarshalIndent(trustRecord{Version: trustVersion, Workspace: printable(r.Workspace), SHA256: r.SHA256}, "", "  ")
 	if err == nil {
-		err = writePrivate(path, append(data, '\n'))
+		err = safefs.WritePrivate(path, append(data, '\n'))
 	}
 	if err != nil {
 		return &fault.Error{Kind: fault.Config, Message: "record trust in " + printable(path), Err: err, Fix: "check that the directory is yours and has space"}
 	}
 	return nil
-}
-
-// writePrivate replaces path by data with mode 0600, whole or not at all.
-func writePrivate(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".new-*") // created with mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // fails harmlessly once renamed
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

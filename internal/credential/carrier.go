@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"sync"
+
+	"lazaret.dev/lazaret/internal/safefs"
 )
 
 // Files is the sandbox as seen from here; runtime.Sandbox satisfies it. An absent
@@ -122,14 +124,14 @@ func (c *Carrier) inside(ctx context.Context, sandbox Files) ([]byte, error) {
 // keep makes data the profile's login. The profile is written before the record:
 // a crash in between repeats this, and loses nothing.
 func (c *Carrier) keep(data []byte) error {
-	if err := writeHost(c.host, data); err != nil {
+	if err := safefs.WritePrivate(c.host, data); err != nil {
 		return fmt.Errorf("save login %q: %w", c.host, err)
 	}
 	return c.remember(digest(data))
 }
 
 func (c *Carrier) remember(sum string) error {
-	if err := writeHost(c.record, []byte(sum+"\n")); err != nil {
+	if err := safefs.WritePrivate(c.record, []byte(sum+"\n")); err != nil {
 		return fmt.Errorf("record login %q: %w", c.record, err)
 	}
 	return nil
