@@ -12,6 +12,6 @@
 // It promises that a Config it returns came from a strict reading: no unknown
 // key, no converted type, every problem with file, line and hint. It writes two
 // things only: records of trust, and the runtime directory it is asked for. It
-// imports internal/domain, internal/fault and internal/agents, and never an
+// imports internal/domain, fault, safefs and agents, and never an
 // image, a runtime or a terminal.
 package config
