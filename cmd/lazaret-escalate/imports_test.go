@@ -14,7 +14,7 @@ var allowed = []string{
 	"lazaret.dev/lazaret/escalate", "lazaret.dev/lazaret/escalate/client", "lazaret.dev/lazaret/escalate/wire",
 	"lazaret.dev/lazaret/escalate/seal",
 	"lazaret.dev/lazaret/internal/canon", "lazaret.dev/lazaret/internal/domain",
-	"lazaret.dev/lazaret/runtime/guest", "lazaret.dev/lazaret/runtime/guest/control",
+	"lazaret.dev/lazaret/runtime/guest", "lazaret.dev/lazaret/runtime/guest/control", "lazaret.dev/lazaret/runtime/leader",
 	"github.com/fxamacker/cbor/v2", "github.com/x448/float16",
 	"golang.org/x/sys/unix",
 }

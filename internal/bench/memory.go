@@ -17,13 +17,14 @@ import (
 	"lazaret.dev/lazaret/coordinator/wire"
 	"lazaret.dev/lazaret/internal/domain"
 	"lazaret.dev/lazaret/runtime/gvisor"
+	"lazaret.dev/lazaret/runtime/leader"
 )
 
 // idleTime is what a Domain gets to become idle.
 const idleTime = 3 * time.Second
 
 // memory is the proportional set size of all host processes of an idle Domain. What
-// one session adds, its exec client, is told apart.
+// a terminal session adds, its leader, is told apart.
 func memory(ctx context.Context, w *world) ([]Figure, error) {
 	s, err := w.open(ctx, "sleep", "infinity")
 	if err != nil {
@@ -57,19 +58,19 @@ func memory(ctx context.Context, w *world) ([]Figure, error) {
 			continue
 		}
 		f.Parts[p.role] += size
-		if p.role != roleExec {
+		if p.role != roleLeader {
 			total += size
 		}
 	}
 	f.Ours = sample([]float64{total})
-	f.Note = "proportional set size; the exec client of the one session is not in the sum"
+	f.Note = "proportional set size; the leader of a terminal session is not in the sum"
 	if unread > 0 {
 		f.Note += fmt.Sprintf("; %d processes could not be read", unread)
 	}
 	return []Figure{f}, nil
 }
 
-const roleExec = "exec-client"
+const roleLeader = "leader"
 
 // process is one of a Domain.
 type process struct {
@@ -113,6 +114,8 @@ func role(id int, above string) string {
 		return "coordinator"
 	case above == "sentry" || above == "stubs":
 		return "stubs"
+	case len(argv) > 1 && argv[1] == leader.Mode:
+		return roleLeader
 	case len(argv) > 1 && argv[0] == "lazaret":
 		return "supervisor"
 	case strings.Contains(argv[0], "slirp4netns"):
@@ -125,8 +128,6 @@ func role(id int, above string) string {
 		return "gofer"
 	case "run":
 		return "run-client"
-	case "exec":
-		return roleExec
 	}
 	return "other"
 }

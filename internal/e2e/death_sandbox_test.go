@@ -26,7 +26,7 @@ func rounds() int {
 // and the next start, which is the next round's, works.
 func TestKillMatrix(t *testing.T) {
 	t.Parallel()
-	for _, role := range []string{"coordinator", "supervisor", "run", "sentry", "gofer", "exec", "client"} {
+	for _, role := range []string{"coordinator", "supervisor", "run", "sentry", "gofer", "client"} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			h := e2e.NewHome(t)
@@ -38,8 +38,7 @@ func TestKillMatrix(t *testing.T) {
 				r := c.Wait()
 				switch {
 				case role == "client" && r.Code != 137,
-					role == "exec" && r.Code != 137,
-					role != "client" && role != "exec" && (r.Code != 125 || !strings.Contains(r.Stderr, "lazaret: ")):
+					role != "client" && (r.Code != 125 || !strings.Contains(r.Stderr, "lazaret: ")):
 					t.Errorf("round %d: %v", round, r)
 				}
 				e2e.AwaitGone(t, family)
@@ -53,6 +52,32 @@ func TestKillMatrix(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestKillingALeader ends the terminal session it is the leader of, and nothing else.
+func TestKillingALeader(t *testing.T) {
+	t.Parallel()
+	const count = "pgrep -f '[s]leep 4321' | wc -l"
+	h := e2e.NewHome(t)
+	c := h.Hold()
+	for range rounds() {
+		term := h.Terminal(80, 24, "run", "--", "sh", "-c", "echo shown; exec sleep 4321")
+		shows(t, term, "shown")
+		if got := h.Must(count); got == "0\n" {
+			t.Fatal("the command is not to be found")
+		}
+		leader := h.Find("leader")
+		leader.Kill(t)
+		ends(t, term, 137)
+		e2e.AwaitGone(t, []e2e.Kin{leader})
+		e2e.Await(t, "the command's end", func() bool {
+			return h.Must(count) == "0\n"
+		})
+	}
+	if r := c.End(); r.Code != 0 {
+		t.Errorf("the other session: %v", r)
+	}
+	h.AwaitStopped()
 }
 
 // TestKillingSlirp leaves the sandbox, which then has no network and says so.

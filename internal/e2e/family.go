@@ -96,8 +96,8 @@ func roleOf(pid int) string {
 		return "gofer"
 	case name == "runsc" && slices.Contains(argv, "run"):
 		return "run"
-	case name == "runsc" && slices.Contains(argv, "exec"):
-		return "exec"
+	case mode == "--terminal-signals":
+		return "leader"
 	case name == "lazaret" && !strings.HasPrefix(mode, "__"):
 		return "client"
 	}

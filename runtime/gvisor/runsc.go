@@ -47,12 +47,6 @@ func (r Runsc) Run(bundle, pidFile, id string) []string {
 	return append(r.flags(), "run", "--bundle="+bundle, "--pid-file="+pidFile, id)
 }
 
-// Exec returns the argument vector that runs the process described by the OCI
-// process file in sandbox id and exits with its status.
-func (r Runsc) Exec(processFile, id string) []string {
-	return append(r.flags(), "exec", "--process="+processFile, id)
-}
-
 // Kill returns the argument vector that sends signal to every process of id.
 func (r Runsc) Kill(id, signal string) []string {
 	return append(r.flags(), "kill", "--all", id, signal)
@@ -86,7 +80,7 @@ func Assert(argv []string) error {
 }
 
 // Role says which of runsc's processes a command line belongs to: "sentry",
-// "gofer", "run", "exec", or "" for none.
+// "gofer", "run", or "" for none.
 func Role(argv []string) string {
 	if len(argv) == 0 {
 		return ""
@@ -97,10 +91,8 @@ func Role(argv []string) string {
 	case "runsc-gofer":
 		return "gofer"
 	case "runsc":
-		for _, arg := range argv[1:] {
-			if arg == "run" || arg == "exec" {
-				return arg
-			}
+		if slices.Contains(argv, "run") {
+			return "run"
 		}
 	}
 	return ""

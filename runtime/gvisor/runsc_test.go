@@ -13,7 +13,7 @@ func TestEveryCommandCarriesTheSameFlags(t *testing.T) {
 	t.Parallel()
 	r := gvisor.Runsc{Path: "/bin/runsc", Root: "/state", Directfs: true}
 	commands := map[string][]string{
-		"run": r.Run("/bundle", "/state/pid", "id"), "exec": r.Exec("/proc/self/fd/3", "id"),
+		"run":  r.Run("/bundle", "/state/pid", "id"),
 		"kill": r.Kill("id", "KILL"), "state": r.State("id"),
 	}
 	want := commands["state"][:slices.Index(commands["state"], "state")]
@@ -56,7 +56,7 @@ func TestRole(t *testing.T) {
 	r := gvisor.Runsc{Root: "/state"}
 	for want, argv := range map[string][]string{
 		"sentry": {"runsc-sandbox", "boot"}, "gofer": {"runsc-gofer", "gofer"},
-		"run": r.Run("/bundle", "/pid", "id"), "exec": r.Exec("/p", "id"), "": {"[systrap]"},
+		"run": r.Run("/bundle", "/pid", "id"), "": {"[systrap]"},
 	} {
 		if got := gvisor.Role(argv); got != want {
 			t.Errorf("%q: role %q, want %q", argv, got, want)

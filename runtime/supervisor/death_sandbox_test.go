@@ -22,6 +22,7 @@ import (
 	"lazaret.dev/lazaret/internal/sandboxtest"
 	"lazaret.dev/lazaret/runtime"
 	"lazaret.dev/lazaret/runtime/gvisor"
+	"lazaret.dev/lazaret/runtime/leader"
 	"lazaret.dev/lazaret/runtime/supervisor"
 )
 
@@ -72,6 +73,8 @@ func role(pid int) string {
 	switch {
 	case slices.Contains(argv, supervisor.Mode):
 		return "supervisor"
+	case slices.Contains(argv, leader.Mode):
+		return "leader"
 	case strings.HasSuffix(argv[0], "slirp4netns"):
 		return "slirp"
 	}
@@ -146,11 +149,11 @@ func TestKillingSlirpLeavesTheSandbox(t *testing.T) {
 	}
 }
 
-func TestKillingAnExecClientEndsItsSession(t *testing.T) {
+func TestKillingATerminalsLeaderEndsItsSession(t *testing.T) {
 	s := start(t, newSpec(t))
 	x := openTerminal(t, s, "sh", "-c", "echo ready; exec sleep 1234")
 	x.expect(t, "ready")
-	find(t, descendants(os.Getpid()), "exec").kill(t)
+	find(t, descendants(os.Getpid()), "leader").kill(t)
 	await(t, x.process.Done(), "the session's end")
 	if got := x.process.Exit().Code; got != 137 {
 		t.Errorf("status %d", got)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -46,6 +45,7 @@ type supervisor struct {
 	initIn, initOut *os.File
 	spec            runtime.Spec
 	runsc           gvisor.Runsc
+	control         gvisor.Control
 	sandbox         *proc.Process // runsc run
 
 	mu       sync.Mutex // protects what follows
@@ -64,10 +64,6 @@ func Main([]string) int {
 		fmt.Fprintln(os.Stderr, "lazaret supervisor: not started by the coordinator")
 		return statusLost
 	}
-	// Inherited by the exec clients, which forward terminal signals once their command
-	// runs: a stop typed before that would stop the client for ever. An early interrupt
-	// may end it, as it would any command.
-	signal.Ignore(unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
 	unix.Umask(0o022) // what it makes, other users of the guest may have to enter
 	for fd := fdChannel; fd < fdsOfMain; fd++ {
 		unix.CloseOnExec(fd)
@@ -121,6 +117,7 @@ func (s *supervisor) launch() error {
 		return err
 	}
 	s.runsc = gvisor.Runsc{Path: roomRunsc, Root: roomState, Directfs: s.spec.Directfs}
+	s.control = s.runsc.Control(sandboxID)
 	if err := s.step("mounts", func() error { return s.mount(files[1:]) }); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ const (
 	kindMailbox     kind = 33
 	kindRunning     kind = 34
 	kindInventoried kind = 35 // Names are the roles of the processes behind the descriptors
-	kindExited      kind = 36 // exec ID ended with status Code; Text is set when it never ran, Counts[0] is the signal that killed the client
+	kindExited      kind = 36 // exec ID ended with status Code; Text says why Lazaret itself failed; Counts, if any, that the command may go on
 	kindStopped     kind = 37 // Counts are processes and mounts left
 	kindFailed      kind = 38 // the launch cannot go on; Text, Fix and Code (a fault.Kind) say why
 	kindEnded       kind = 39 // the sandbox has ended; Text says how

@@ -131,13 +131,9 @@ func (s *sandbox) exited(m message) {
 	if p == nil {
 		return
 	}
-	if m.Code == statusRunsc {
-		go func() { p.end(s.judge(m.Code)) }()
-		return
-	}
 	if len(m.Counts) > 0 {
-		// The client was killed, which the guest does not notice: its command goes on
-		// without anyone to answer to.
+		// Nobody on the host answers for the command any more, which the guest does
+		// not notice: it would go on.
 		go func() {
 			ctx, cancel := context.WithTimeout(context.Background(), endTime)
 			defer cancel()
@@ -147,24 +143,7 @@ func (s *sandbox) exited(m message) {
 	p.end(runtime.ExitStatus{Code: int(m.Code)})
 }
 
-// statusRunsc is what a runsc client ends with when it fails itself: the sentry may be
-// gone, or the command may have ended with just that.
-const statusRunsc = 128
-
-// sentryTime is how long a sentry that hung up on its clients may take to be dead.
-const sentryTime = 500 * time.Millisecond
-
-// judge tells the two apart.
-func (s *sandbox) judge(code int32) runtime.ExitStatus {
-	for _, m := range s.boot.members {
-		if m.role == "sentry" && m.gone(sentryTime) {
-			return runtime.ExitStatus{Code: statusLost, Lost: true}
-		}
-	}
-	return runtime.ExitStatus{Code: int(code)}
-}
-
-// endTime bounds how long a session without a client may take to be ended.
+// endTime bounds how long a session without a leader may take to be ended.
 const endTime = 10 * time.Second
 
 func (s *sandbox) watchNetwork() {

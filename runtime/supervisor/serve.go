@@ -25,7 +25,8 @@ func (s *supervisor) serve() int {
 		}
 		switch m.Kind {
 		case kindExec:
-			s.exec(m, files)
+			go s.exec(m.ID, files) // ends with its command; files are its own
+			files = nil
 		case kindInventory:
 			err = s.inventory()
 		case kindStop:
@@ -71,42 +72,6 @@ func (s *supervisor) watchMember(role string, pidfd *os.File) {
 	}
 	s.mu.Unlock()
 	_ = s.sandbox.Signal(unix.SIGKILL)
-}
-
-// exec starts one `runsc exec`. files are the OCI process description and the
-// terminal, or the three streams.
-func (s *supervisor) exec(m message, files []*os.File) {
-	fail := func(err error) {
-		if len(files) > 1 { // the session's own stream, where someone is looking
-			fmt.Fprintf(files[len(files)-1], "lazaret: cannot run the command: %v\n", err)
-		}
-		_ = s.channel.send(message{Kind: kindExited, ID: m.ID, Code: statusLost, Text: clip(err.Error())})
-	}
-	spec := proc.Spec{Path: s.runsc.Path, Args: s.runsc.Exec("/proc/self/fd/3", sandboxID), Env: runscEnv, Dir: "/", Setsid: true}
-	switch len(files) {
-	case 2:
-		spec.Files = []*os.File{files[1], files[1], files[1], files[0]}
-		spec.Setctty = true
-	case 4:
-		spec.Files = []*os.File{files[1], files[2], files[3], files[0]}
-	default:
-		fail(fmt.Errorf("exec with %d descriptors, want 2 or 4", len(files)))
-		return
-	}
-	p, err := proc.Start(spec)
-	if err != nil {
-		fail(err)
-		return
-	}
-	go func() {
-		<-p.Done()
-		// HC may be gone; then so is this process in a moment.
-		reply := message{Kind: kindExited, ID: m.ID, Code: int32(p.Exit().Status())}
-		if p.Exit().Signal != 0 {
-			reply.Counts = []uint32{uint32(p.Exit().Signal)}
-		}
-		_ = s.channel.send(reply)
-	}()
 }
 
 // inventory asserts what the sandbox's processes were started with and hands HC a
