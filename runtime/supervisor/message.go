@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"lazaret.dev/lazaret/internal/fault"
+	"lazaret.dev/lazaret/internal/packet"
 )
 
 // The conversation of HC and RS. Each message is one packet; descriptors travel
@@ -55,8 +56,7 @@ type message struct {
 }
 
 const (
-	maxMessage     = 32 << 10 // bytes; bulk goes by memfd
-	maxDescriptors = 250      // the kernel takes 253 in one message
+	maxDescriptors = packet.MaxDescriptors
 	maxSpec        = 32 << 20 // bytes of one encoded Spec
 )
 
