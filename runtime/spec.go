@@ -73,7 +73,38 @@ type Spec struct {
 	// Secrets are files of the generation shown read-only under
 	// /run/lazaret/credential inside: the sandbox's request-signing key and what
 	// it needs to verify results. They are never written to a disk.
-	Secrets []GuestFile `cbor:"19,keyasint"`
+	Secrets []GuestFile     `cbor:"19,keyasint"`
+	Policy  WorkspacePolicy `cbor:"20,keyasint"`
+}
+
+// Ignored says where the paths that Git ignores live.
+type Ignored string
+
+// The two places.
+const (
+	// IgnoredDomain keeps them in Domain storage: the host's are not shown, and what
+	// the sandbox makes never runs on the host.
+	IgnoredDomain Ignored = "domain"
+	// IgnoredShared shares them like any other file.
+	IgnoredShared Ignored = "shared"
+)
+
+// WorkspacePolicy is what the workspace file system is told besides what it finds in
+// the workspace itself.
+type WorkspacePolicy struct {
+	// Store is a host directory in the Domain Root for what the sandbox keeps of the
+	// workspace apart from the host's files. The launcher makes it.
+	Store   string  `cbor:"1,keyasint"`
+	Ignored Ignored `cbor:"2,keyasint"` // "" is IgnoredDomain
+	// Masks and Secrets are patterns of one name each, in the notation of path.Match:
+	// directories that are empty inside, and untracked files that are.
+	Masks   []string `cbor:"3,keyasint"`
+	Secrets []string `cbor:"4,keyasint"`
+	// GlobalExcludes is the content of the developer's own ignore file (gitignore(5)).
+	GlobalExcludes []byte `cbor:"5,keyasint"`
+	// GitDirs are the host directories outside the workspace that hold the repository
+	// of a linked worktree. Each is shown inside under the path it has on the host.
+	GitDirs []string `cbor:"6,keyasint"`
 }
 
 // Anchor is one State Anchor: an overlay of Upper over the prepared lower at

@@ -109,8 +109,18 @@ type Profile struct {
 	Install        string // shell text run once into the State Anchor, as guest root
 	Credential     string // guest path of the one credentials file carried between Domains
 	Escalation     bool
+	Workspace      Workspace
 	Limits         Limits
 	Registry       Registry
+}
+
+// Workspace says what the workspace file system keeps from the sandbox.
+type Workspace struct {
+	// Ignored is "domain" (paths Git ignores are the Domain's own) or "shared".
+	Ignored string
+	// Masks are patterns of names of directories that host programs run things from;
+	// Secrets of files that are not the agent's.
+	Masks, Secrets []string
 }
 
 // EnvVar is one variable of the sandbox's environment, already resolved.

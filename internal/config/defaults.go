@@ -18,6 +18,14 @@ func builtinProfiles() []string {
 // bound, one line of shell takes the whole sandbox and much of the host.
 const defaultProcesses = 1024
 
+// defaultMasks are where editors keep tasks, launch configurations and settings they
+// act on; defaultSecrets what usually holds a key or a password.
+var (
+	defaultMasks   = []string{".vscode", ".idea", ".fleet", ".zed", ".vs"}
+	defaultSecrets = []string{".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore",
+		"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", ".npmrc", ".pypirc", ".git-credentials"}
+)
+
 var shellCommand = []string{"bash", "-l"}
 
 func globalDefaults() map[string]any {
@@ -46,6 +54,7 @@ func profileDefaults() map[string]any {
 		"ca_certificates": "host",
 		"escalation":      true,
 		"sandbox":         map[string]any{"directfs": true},
+		"workspace":       map[string]any{"ignored": "domain", "masks": defaultMasks, "secrets": defaultSecrets},
 		"limits":          map[string]any{"processes": int64(defaultProcesses), "open_files": int64(0), "memory": int64(0), "tmp": int64(0)},
 		"registry":        map[string]any{"insecure": false},
 	}

@@ -18,6 +18,14 @@ func onlyFalse(base, next any) error {
 	return nil
 }
 
+// onlyDomain: what Git ignores may be kept from the host here, never be given to it.
+func onlyDomain(base, next any) error {
+	if next != base && next != "domain" {
+		return bad("", `may only be "domain" here`)
+	}
+	return nil
+}
+
 // onlyOldStrings: every element must already be there. For allowed networks only
 // the exact prefix counts: the longest prefix decides, so a smaller one inside an
 // allowed one could win against a denial in between.

@@ -25,6 +25,8 @@ registry.insecure = true
 network = false
 escalation = false
 sandbox.directfs = false
+[profiles.open.workspace]
+ignored = "shared"
 `
 
 // narrowing pairs each refused line of a workspace file with one that only takes
@@ -39,6 +41,8 @@ var narrowing = []struct{ name, refused, why, accepted string }{
 	{"escalation", `profiles.closed.escalation = true`, "only be turned off", `profiles.work.escalation = false`},
 	{"escalation of all", `profiles.closed.escalation = true`, "only be turned off", `escalation.enabled = false`},
 	{"directfs", `profiles.closed.sandbox.directfs = true`, "only be turned off", `profiles.work.sandbox.directfs = false`},
+	{"ignored", `profiles.work.workspace.ignored = "shared"`, `only be "domain"`, `profiles.open.workspace.ignored = "domain"`},
+	{"masks", `profiles.work.workspace.masks = [".vscode"]`, "is gone", `profiles.work.workspace.masks = [".vscode", ".idea", ".fleet", ".zed", ".vs", ".mine"]`},
 	{"insecure", `profiles.closed.registry.insecure = true`, "only be turned off", `profiles.work.registry.insecure = false`},
 	{"expire", `escalation.expire = "11m"`, "only be shorter than 10m", `escalation.expire = "1m"`},
 	{"rules", `escalation.auto_approve = ["adb shell"]`, "is new", `escalation.auto_approve = ["adb devices"]`},
@@ -58,8 +62,8 @@ func TestUntrustedWorkspaceFileMayOnlyNarrow(t *testing.T) {
 			wantRefused(t, err, fault.Config, w.wsFile()+":1", tc.why, "lazaret config trust")
 			before := newWorld(t).user(baseForNarrowing).mustLoad()
 			after := newWorld(t).user(baseForNarrowing).workspace(tc.accepted + "\n").mustLoad()
-			if fmt.Sprint(before.Network, before.Escalation, before.Profiles["work"], before.Profiles["closed"]) ==
-				fmt.Sprint(after.Network, after.Escalation, after.Profiles["work"], after.Profiles["closed"]) && tc.name != "allow a part" {
+			if fmt.Sprint(before.Network, before.Escalation, before.Profiles["work"], before.Profiles["closed"], before.Profiles["open"]) ==
+				fmt.Sprint(after.Network, after.Escalation, after.Profiles["work"], after.Profiles["closed"], after.Profiles["open"]) && tc.name != "allow a part" {
 				t.Error("the accepted line changed nothing")
 			}
 		})

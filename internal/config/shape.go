@@ -205,6 +205,22 @@ func imageShape(s string) error {
 	return nil
 }
 
+// namePatternShape accepts a pattern of one name of a file or directory, in the
+// notation of path.Match.
+func namePatternShape(s string) error {
+	switch _, err := path.Match(s, ""); {
+	case err != nil:
+		return bad(`write it like ".env.*"`, "%q is not a pattern: a bracket is not closed, or a backslash ends it", s)
+	case s == "" || s == "." || s == ".." || strings.Contains(s, "/"):
+		return bad(`write one name, such as ".vscode" or "*.pem": it counts in every folder`, "%q is not a pattern of a name", s)
+	case len(s) > 255:
+		return bad("", "%q is longer than a name may be", s)
+	case strings.Trim(s, "*") == "":
+		return bad("name what is to be kept from the sandbox", "%q is every name", s)
+	}
+	return noNUL(s)
+}
+
 func volumeMode(s string) error {
 	if s == "z" || s == "Z" {
 		return bad("leave it out: no container engine relabels anything here", "mode %q is for SELinux sharing", s)
