@@ -103,8 +103,8 @@ func BenchmarkMatch(b *testing.B) {
 func BenchmarkHostile(b *testing.B) {
 	name := strings.Repeat("a", 255)
 	for what, line := range map[string]string{
-		"one-letter":  "*b\n",
-		"late-miss":   "*" + strings.Repeat("a", 120) + "b\n",
+		"one-letter":  "*b*\n",
+		"late-miss":   "*" + strings.Repeat("?", 120) + "b*\n",
 		"many-stars":  strings.Repeat("*a", 60) + "*b\n",
 		"big-classes": "*[" + strings.Repeat("b", 8000) + "]*\n",
 	} {

@@ -2,9 +2,12 @@ package ignore
 
 import "strings"
 
-// inClass reads the class that begins at p[i] and reports whether c is in it and
-// where the glob goes on; next is -1 if the class is malformed. Which bytes are
-// special where follows git:
+// A set has one bit for each byte, that of byte c at [c>>3] and 1<<(c&7).
+type set [32]byte
+
+// readClass reads the class that begins at p[i] and returns it with the place
+// behind it; it is false if the class is malformed. Which bytes are special where
+// follows git:
 //
 //	"!" or "^" first         everything but
 //	"]" first (or after it)  itself
@@ -12,7 +15,9 @@ import "strings"
 //	\x                       x itself, as a range's end too
 //	[:name:]                 a POSIX class; an unknown name spoils the whole class
 //	"[:" without ":]"        "[" itself
-func inClass(p string, i int, c byte) (in bool, next int) {
+//
+// "/" is never in a class.
+func readClass(p string, i int) (members set, next int, ok bool) {
 	i++
 	negated := i < len(p) && (p[i] == '!' || p[i] == '^')
 	if negated {
@@ -20,30 +25,33 @@ func inClass(p string, i int, c byte) (in bool, next int) {
 	}
 	var it item
 	for first := true; first || i < len(p) && p[i] != ']'; first = false {
-		var ok bool
 		if it, i, ok = readItem(p, i, it.last); !ok {
-			return false, -1
+			return members, i, false
 		}
-		in = in || it.has(c)
+		it.addTo(&members)
 	}
-	if i >= len(p) {
-		return false, -1
+	if negated {
+		for k := range members {
+			members[k] = ^members[k]
+		}
 	}
-	return in != negated, i + 1
+	members['/'>>3] &^= 1 << ('/' & 7)
+	return members, i + 1, i < len(p)
 }
 
 // An item is one member of a class.
 type item struct {
 	low, high byte
-	named     func(byte) bool // instead of low and high
+	named     func(byte) bool // which of them, nil for all
 	last      byte            // what a "-" behind it would begin a range with, 0 for nothing
 }
 
-func (it item) has(c byte) bool {
-	if it.named != nil {
-		return it.named(c)
+func (it item) addTo(members *set) {
+	for c := int(it.low); c <= int(it.high); c++ {
+		if it.named == nil || it.named(byte(c)) {
+			members[c>>3] |= 1 << (c & 7)
+		}
 	}
-	return it.low <= c && c <= it.high
 }
 
 // readItem reads the member at p[i]; last is the last field of the one before.
@@ -62,7 +70,7 @@ func readItem(p string, i int, last byte) (item, int, bool) {
 		}
 		if name, ok := strings.CutSuffix(p[i+2:i+2+end], ":"); ok {
 			named := posix[name]
-			return item{named: named}, i + end + 3, named != nil
+			return item{high: 0xff, named: named}, i + end + 3, named != nil
 		}
 		return item{low: '[', high: '[', last: '['}, i + 1, true
 	}

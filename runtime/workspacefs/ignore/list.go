@@ -5,31 +5,37 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unsafe"
 )
 
-// MaxFile is the size in bytes up to which an ignore file is read. Git's own limit
-// is 100 MiB; a file that people wrote stays under a thousandth of that.
-const MaxFile = 1 << 20
+// listSize is about what an entry of a map of Lists takes, in bytes.
+const listSize = 128
+
+// MaxFile is the size in bytes up to which an ignore file is read. What people wrote
+// stays far below; it bounds how long a hostile file can make one question take
+// (BenchmarkHostile). Git's own limit is 100 MiB.
+const MaxFile = 512 << 10
 
 // ErrTooLarge says that an ignore file is over MaxFile, or that all of them
-// together are over MaxTotal.
+// together take more than MaxTotal.
 var ErrTooLarge = errors.New("too large")
 
 // A List holds the patterns of one ignore file in their order. It is immutable;
 // the zero List matches nothing.
 type List struct {
 	patterns []pattern
-	size     int // bytes of the file
+	size     int // bytes of memory
 }
 
-// A pattern is a fixed beginning and a glob for the rest.
+// A pattern is a fixed beginning and a compiled glob for the rest.
 type pattern struct {
 	prefix   string
-	glob     string // valid, by the rules of validGlob
+	glob     string // see compile
+	tail     string // the fixed end of glob
 	negative bool   // "!": what it matches is included
 	dirOnly  bool   // a trailing "/": matches only directories
 	rooted   bool   // a "/" elsewhere: matches paths below the file's directory, not names
-	suffix   bool   // glob is "*" and a fixed ending, and rooted is false
+	suffix   bool   // glob is "*" and tail, and rooted is false
 }
 
 // Parse reads the content of one ignore file. Lines that can match nothing are
@@ -41,9 +47,13 @@ func Parse(data []byte) (List, error) {
 	}
 	text := string(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	list := List{size: len(data)}
+	if len(data) > 0 {
+		list.size += listSize
+	}
 	for line := range strings.SplitSeq(text, "\n") {
 		if p, ok := parseLine(line); ok {
 			list.patterns = append(list.patterns, p)
+			list.size += int(unsafe.Sizeof(p)) + len(p.glob)
 		}
 	}
 	return list, nil
@@ -70,9 +80,11 @@ func parseLine(line string) (pattern, bool) {
 	if fixed < 0 {
 		fixed = len(line)
 	}
-	p.prefix, p.glob = line[:fixed], line[fixed:]
-	p.suffix = !p.rooted && strings.HasPrefix(p.glob, "*") && !strings.ContainsAny(p.glob[1:], `*?[\`)
-	return p, validGlob(p.glob)
+	p.prefix = line[:fixed]
+	var ok bool
+	p.glob, p.tail, ok = compile(line[fixed:])
+	p.suffix = !p.rooted && len(p.glob) == 1+len(p.tail) && p.glob[0] == '*'
+	return p, ok
 }
 
 // trimSpaces drops trailing spaces unless a backslash quotes them. Only the space
@@ -117,16 +129,15 @@ func (l List) verdict(path, name string, isDir bool) Verdict {
 }
 
 func (p *pattern) match(text string) bool {
-	rest, ok := strings.CutPrefix(text, p.prefix)
 	switch {
-	case !ok:
-		return false
 	case p.glob == "":
-		return rest == ""
+		return text == p.prefix
+	case len(text) < len(p.prefix)+len(p.tail) || !strings.HasSuffix(text, p.tail) || !strings.HasPrefix(text, p.prefix):
+		return false
 	case p.suffix:
-		return strings.HasSuffix(rest, p.glob[1:])
+		return true
 	}
 	// Git strips the fixed beginning too before it looks at "**", so that "a**/b"
 	// has its "**" at the beginning of a glob, and matches "ab" and "ax/b".
-	return matchGlob(p.glob, rest)
+	return matchGlob(p.glob, text[len(p.prefix):])
 }

@@ -3,6 +3,7 @@ package ignore_test
 import (
 	"bytes"
 	"errors"
+	"strconv"
 	"testing"
 
 	"lazaret.dev/lazaret/runtime/workspacefs/ignore"
@@ -144,16 +145,16 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("a file of MaxFile: %v", err)
 	}
 	long := bytes.Repeat([]byte("x"), ignore.MaxFile)
-	for n := 1; n < ignore.MaxTotal/ignore.MaxFile; n++ {
-		if err := r.Set(string(rune('a'+n)), long); err != nil {
-			t.Fatalf("file %d: %v", n, err)
-		}
+	n, err := 0, error(nil)
+	for ; err == nil && n <= ignore.MaxTotal/ignore.MaxFile; n++ {
+		err = r.Set(strconv.Itoa(n), long)
 	}
-	if err := r.SetGlobal([]byte("z")); !errors.Is(err, ignore.ErrTooLarge) || r.Ignored("z", false) {
-		t.Errorf("files over MaxTotal: %v", err)
+	last := strconv.Itoa(n - 1)
+	if !errors.Is(err, ignore.ErrTooLarge) || n < 10 || r.Ignored(last+"/"+string(long), false) {
+		t.Errorf("file %d, over MaxTotal: %v", n, err)
 	}
-	r.Remove("b")
-	if err := r.SetGlobal([]byte("z")); err != nil || !r.Ignored("z", false) {
+	r.Remove("0")
+	if err := r.Set(last, long); err != nil || !r.Ignored(last+"/"+string(long), false) {
 		t.Errorf("after making room: %v", err)
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// MaxTotal is the size in bytes up to which one Rules takes in ignore files.
+// MaxTotal is how many bytes of memory the ignore files of one Rules may take, all
+// together. A pattern takes about 100 bytes more than its text.
 const MaxTotal = 32 << 20
 
 // A Verdict is what the rules say of a path.
@@ -37,7 +38,7 @@ type Rules struct {
 	global  List
 	exclude List
 	dirs    map[string]List
-	total   int // bytes of all lists
+	total   int // the sizes of all lists
 }
 
 // SetGlobal replaces the list of core.excludesFile. Errors are those of Set.
@@ -87,7 +88,7 @@ func (r *Rules) replace(data []byte, put func(List) (old List)) error {
 	if r.total > MaxTotal {
 		put(old)
 		r.total += old.size - list.size
-		return fmt.Errorf("ignore files of more than %d bytes together: %w", MaxTotal, ErrTooLarge)
+		return fmt.Errorf("ignore files that take more than %d bytes of memory: %w", MaxTotal, ErrTooLarge)
 	}
 	return nil
 }
