@@ -137,3 +137,15 @@ func TestRefusalsComeWithAdvice(t *testing.T) {
 		}
 	}
 }
+
+func TestRefusalsKeepTheirCause(t *testing.T) {
+	t.Parallel()
+	for errno, want := range map[syscall.Errno]error{
+		unix.ENOSPC: watch.ErrLimit, unix.EOPNOTSUPP: watch.ErrUnsupported, unix.ENODEV: watch.ErrUnsupported,
+		unix.EXDEV: watch.ErrUnsupported, unix.EACCES: watch.ErrDenied, unix.EBADF: unix.EBADF,
+	} {
+		if err := watch.Wrap("mark", errno); !errors.Is(err, want) || !errors.Is(err, errno) {
+			t.Errorf("%v: %v", errno, err)
+		}
+	}
+}

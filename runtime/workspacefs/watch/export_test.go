@@ -8,6 +8,7 @@ var (
 	ErrVersion   = errVersion
 	Identity     = identity
 	Unavailable  = unavailable
+	Wrap         = wrap
 )
 
 // Advice is for a person.
