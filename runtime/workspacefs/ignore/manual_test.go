@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"strconv"
+	"sync"
 	"testing"
 
 	"lazaret.dev/lazaret/runtime/workspacefs/ignore"
@@ -157,4 +158,28 @@ func TestTooLarge(t *testing.T) {
 	if err := r.Set(last, long); err != nil || !r.Ignored(last+"/"+string(long), false) {
 		t.Errorf("after making room: %v", err)
 	}
+}
+
+// TestConcurrentUse has readers ask while lists change; each answer is that of one of
+// the two states, and under the race detector there are no others.
+func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
+	r := ruleFiles{"": "a\n"}.rules(t)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 2000 {
+				if r.Match("d", "b", false) == ignore.Included || !r.Ignored("a/x", false) {
+					t.Error("an answer that no state gives")
+				}
+			}
+		})
+	}
+	for range 500 {
+		if err := r.Set("d", []byte("b\n")); err != nil {
+			t.Error(err)
+		}
+		r.Remove("d")
+	}
+	group.Wait()
 }
