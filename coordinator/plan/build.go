@@ -95,6 +95,9 @@ func (b builder) spec(id domain.ID) (runtime.Spec, error) {
 		Limits:      runtime.Limits(p.Limits),
 		GuestBinary: b.around.GuestBinary, Runsc: b.around.Runsc, Directfs: p.Directfs,
 	}
+	if spec.Policy, err = b.policy(); err != nil {
+		return runtime.Spec{}, err
+	}
 	for _, v := range p.Volumes {
 		spec.Volumes = append(spec.Volumes, runtime.Volume(v))
 	}
@@ -105,6 +108,21 @@ func (b builder) spec(id domain.ID) (runtime.Spec, error) {
 		})
 	}
 	return spec, nil
+}
+
+// policy is what the workspace file system is told.
+func (b builder) policy() (runtime.WorkspacePolicy, error) {
+	p := runtime.WorkspacePolicy{
+		Store:   filepath.Join(b.root, "workspace"),
+		Ignored: runtime.Ignored(b.profile.Workspace.Ignored),
+		Masks:   b.profile.Workspace.Masks, Secrets: b.profile.Workspace.Secrets,
+	}
+	var err error
+	if p.GitDirs, err = gitDirs(b.config.Workspace); err != nil {
+		return p, err
+	}
+	p.GlobalExcludes, err = globalExcludes(b.around.Environ)
+	return p, err
 }
 
 // anchorName is the directory name that stands for a guest path.
@@ -131,6 +149,7 @@ func hostname(profile string) string {
 // checkText refuses what the records cannot carry: their strings are UTF-8.
 func checkText(p Plan) error {
 	texts := append([]string{p.Workspace, p.DataRoot, p.RuntimeDir, p.Spec.Lower}, p.Spec.Env...)
+	texts = append(texts, p.Spec.Policy.GitDirs...)
 	for _, v := range p.Spec.Volumes {
 		texts = append(texts, v.Host, v.Guest)
 	}

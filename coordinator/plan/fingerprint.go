@@ -25,7 +25,7 @@ func fingerprint(facts []wire.Fact) ([]byte, error) {
 
 // facts are the inputs of the fingerprint: what a second client must have the same
 // to join. What belongs to one session only (its command, its terminal), or is the
-// host's at the time (certificates, terminfo, the Git identity), is not in it. Their
+// host's at the time (certificates, terminfo, the Git identity and ignore file), is not in it. Their
 // order and names are part of the fingerprint.
 func (b builder) facts(p Plan) []wire.Fact {
 	var facts []wire.Fact
@@ -42,6 +42,10 @@ func (b builder) facts(p Plan) []wire.Fact {
 	add("user", fmt.Sprintf("%d:%d", s.User.UID, s.User.GID))
 	add("persistent directories", strings.Join(b.profile.PersistentDirs, " "))
 	add("volumes", describeVolumes(s.Volumes))
+	add("ignored paths", string(s.Policy.Ignored))
+	add("masked folders", strings.Join(s.Policy.Masks, " "))
+	add("secret files", strings.Join(s.Policy.Secrets, " "))
+	add("repositories outside", strings.Join(s.Policy.GitDirs, " "))
 	add("network", onOff(s.Network.Enabled))
 	add("allowed networks", describePrefixes(s.Network.Allow))
 	add("denied networks", describePrefixes(s.Network.Deny))

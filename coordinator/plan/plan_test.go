@@ -149,6 +149,9 @@ func TestFingerprintFollowsTheConfiguration(t *testing.T) {
 		{base + "install = \"apt-get install x\"\n", "install step"},
 		{base + "ca_certificates = \"image\"\n", "certificates"},
 		{base + "escalation = false\n", "escalation"},
+		{base + "workspace.ignored = \"shared\"\n", "ignored paths"},
+		{base + "workspace.masks = [\".mine\"]\n", "masked folders"},
+		{base + "workspace.secrets = [\"token\"]\n", "secret files"},
 		{base + "persistent_dirs = [\"/usr\"]\n", "persistent directories"},
 		{base + "[profiles.shell.limits]\nprocesses = 100\n", "limits"},
 	} {
