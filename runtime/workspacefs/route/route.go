@@ -65,6 +65,10 @@ type Verdict struct {
 	// Pinned says that the directory is, or lies above, something protected: it
 	// cannot be renamed or removed (EBUSY) although its class allows writing in it.
 	Pinned bool
+	// Vetted says that the host's git trusts what the file says: it is never written in
+	// place (EROFS), and a rename onto it needs Policy.Check to accept the content, with
+	// every descriptor that could still write it refused from then on.
+	Vetted bool
 	// Why names the rule in a few words, for status, errors and tests: "git
 	// configuration", "ignored by git", "untracked secret".
 	Why string

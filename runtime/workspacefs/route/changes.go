@@ -1,0 +1,259 @@
+package route
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"lazaret.dev/lazaret/runtime/workspacefs/gitindex"
+	"lazaret.dev/lazaret/runtime/workspacefs/gitrules"
+	"lazaret.dev/lazaret/runtime/workspacefs/ignore"
+)
+
+// HostChanged follows a change made on the host.
+func (r *Policy) HostChanged(path string, read func(int64) ([]byte, error)) (bool, error) {
+	if dir, name := split(path); name == gitrules.Git && dir != "" {
+		return r.hostGit(dir), nil
+	}
+	return r.changed(path, read, r.adopt, (*repo).hostIndex)
+}
+
+// GuestChanged follows a change that the sandbox made.
+func (r *Policy) GuestChanged(path string, read func(int64) ([]byte, error)) (bool, error) {
+	return r.changed(path, read, r.suspect, (*repo).guestIndex)
+}
+
+type (
+	setRule  func(p *repo, path string, content []byte, found bool) (bool, error)
+	setIndex func(p *repo, now *gitindex.Set) bool
+)
+
+func (r *Policy) changed(path string, read func(int64) ([]byte, error), rule setRule, index setIndex) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p, isIndex := r.ruleFile(path)
+	if p == nil {
+		return false, nil
+	}
+	limit := int64(ignore.MaxFile + 1)
+	if isIndex {
+		limit = gitindex.MaxFile + 1
+	}
+	content, err := read(limit)
+	found := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("read %q: %w", path, err)
+	}
+	var outdated bool
+	if isIndex {
+		outdated, err = p.index(content, found, index)
+	} else {
+		outdated, err = rule(p, path, content, found)
+	}
+	if outdated {
+		r.generation.Add(1)
+	}
+	if err != nil {
+		return outdated, fmt.Errorf("read %q: %w", path, err)
+	}
+	return outdated, nil
+}
+
+func (r *Policy) hostGit(dir string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.config.Look(join(dir, gitrules.Git)) == None {
+		return false
+	}
+	return r.nest(dir)
+}
+
+// ruleFile returns the work tree a path is a rule file of, and whether it is an
+// index; nil when it is no rule file. r.mu is held.
+func (r *Policy) ruleFile(path string) (p *repo, index bool) {
+	dir, name := split(path)
+	if name == ".gitignore" {
+		return r.repoOf(dir), false
+	}
+	if name != "index" && !strings.HasSuffix(path, "/info/exclude") {
+		return nil, false
+	}
+	if p := r.top; p.owns(path) {
+		return p, name == "index"
+	}
+	for _, p := range r.repos {
+		if p.owns(path) {
+			return p, name == "index"
+		}
+	}
+	return nil, false
+}
+
+func (p *repo) owns(path string) bool {
+	rest, ok := strings.CutPrefix(path, p.gitDir+"/")
+	return ok && p.gitDir != "" && (rest == "index" || rest == "info/exclude")
+}
+
+func (r *Policy) repoOf(dir string) *repo {
+	for ; dir != ""; dir, _ = split(dir) {
+		if p := r.repos[dir]; p != nil {
+			return p
+		}
+	}
+	return r.top
+}
+
+// start takes in a rule file for the first time. What the sandbox wrote in an
+// earlier generation, or elsewhere in this one, does not count.
+func (r *Policy) start(p *repo, path string, content []byte, found bool) error {
+	if !found {
+		content = nil
+	} else if content == nil {
+		content = []byte{}
+	}
+	f := &ruleFile{pinned: content, current: content}
+	if found && r.written[sha256.Sum256(content)] {
+		f.pinned = nil
+		if pin, ok := r.config.Pins[path]; ok && !pin.Absent {
+			f.pinned = orEmpty(pin.Content)
+		}
+	} else if pin, ok := r.config.Pins[path]; ok && !found && pin.Guest && pin.Written == sha256.Sum256(nil) {
+		f.pinned = orEmpty(pin.Content)
+	}
+	if err := p.setFile(path, f); err != nil {
+		return fmt.Errorf("%q: %w", path, err)
+	}
+	return nil
+}
+
+// adopt takes what the host wrote as the rule, unless the sandbox wrote the same: git
+// on the host puts there what was committed inside.
+func (r *Policy) adopt(p *repo, path string, content []byte, found bool) (bool, error) {
+	f := p.file(path)
+	next := &ruleFile{pinned: content, current: content}
+	if !found {
+		next.pinned, next.current = nil, nil
+	} else if r.written[sha256.Sum256(content)] {
+		next.pinned = f.pinned
+	}
+	return p.replace(path, f, next)
+}
+
+// suspect takes what the sandbox wrote as what is there, and leaves the rule.
+func (r *Policy) suspect(p *repo, path string, content []byte, found bool) (bool, error) {
+	f := p.file(path)
+	next := &ruleFile{pinned: f.pinned, current: content}
+	if !found {
+		next.current = nil
+	}
+	if !bytes.Equal(content, f.pinned) {
+		r.remember(sha256.Sum256(content))
+	}
+	return p.replace(path, f, next)
+}
+
+// maxWritten bounds what is remembered of the sandbox's rule files.
+const maxWritten = 1 << 16
+
+// remember keeps the digest of a rule file that the sandbox wrote. The empty file
+// says nothing and is nobody's.
+func (r *Policy) remember(d digest) {
+	if d != sha256.Sum256(nil) && len(r.written) < maxWritten {
+		r.written[d] = true
+	}
+}
+
+// file returns what is known of a rule file; one never seen is not there.
+func (p *repo) file(path string) *ruleFile {
+	if f := p.files[path]; f != nil {
+		return f
+	}
+	return &ruleFile{}
+}
+
+func (p *repo) replace(path string, old, next *ruleFile) (bool, error) {
+	if same(old.pinned, next.pinned) && same(old.current, next.current) {
+		p.files[path] = old
+		return false, nil
+	}
+	return true, p.setFile(path, next)
+}
+
+// setFile puts the two contents of a rule file in force. After an error what cannot
+// be understood ignores everything below.
+func (p *repo) setFile(path string, f *ruleFile) error {
+	f.differs = !same(f.pinned, f.current)
+	if old := p.files[path]; old != nil && old.differs {
+		p.differ--
+	}
+	if f.differs {
+		p.differ++
+	}
+	p.files[path] = f
+	return errors.Join(p.setRules(&p.pinned, path, f.pinned), p.setRules(&p.current, path, f.current))
+}
+
+func (p *repo) setRules(in *rules, path string, content []byte) error {
+	dir, name := split(path)
+	set := func(content []byte) error { return in.Set(p.rel(dir), content) }
+	if name != ".gitignore" {
+		set = in.SetExclude
+	}
+	err := set(content)
+	if err != nil {
+		_ = set([]byte("*")) // one pattern is never too large
+	}
+	return err
+}
+
+func (p *repo) index(content []byte, found bool, set setIndex) (bool, error) {
+	var now *gitindex.Set
+	if found {
+		var err error
+		if now, err = parseIndex(content); err != nil {
+			return false, err
+		}
+	}
+	return set(p, now), nil
+}
+
+// guestIndex: what the sandbox adds does not become tracked, and what it removes stays
+// so, until the host's own index says otherwise.
+func (p *repo) guestIndex(now *gitindex.Set) bool {
+	p.now = now
+	return p.differs()
+}
+
+// hostIndex applies what the host changed: the difference to the index as it was
+// known, so that a mere rewrite by the host's git takes over nothing of the sandbox's.
+func (p *repo) hostIndex(now *gitindex.Set) bool {
+	var trusted []string
+	for path := range now.All() {
+		if !strings.HasSuffix(path, "/") && (!p.now.Has(path) || p.tracked(path)) {
+			trusted = append(trusted, path)
+		}
+	}
+	for _, path := range p.trusted {
+		if !now.Has(path) && !p.now.Has(path) {
+			trusted = append(trusted, path)
+		}
+	}
+	slices.Sort(trusted)
+	trusted = slices.Compact(trusted)
+	changed := !slices.Equal(trusted, p.trusted)
+	p.trusted, p.now = trusted, now
+	return changed
+}
+
+func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
+
+func orEmpty(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

@@ -1,0 +1,224 @@
+package route
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"lazaret.dev/lazaret/runtime/workspacefs/gitindex"
+	"lazaret.dev/lazaret/runtime/workspacefs/gitrules"
+	"lazaret.dev/lazaret/runtime/workspacefs/ignore"
+)
+
+type digest = [sha256.Size]byte
+
+// A repo is one work tree: the workspace's own (which need not have a git directory)
+// or a nested one, at whose root the rules of the one around it end.
+type repo struct {
+	root    string
+	gitDir  string // where its index is; "" when that is not known
+	pinned  rules
+	current rules
+	files   map[string]*ruleFile // by path in the workspace
+	differ  int                  // how many of them differ
+	// held are the tracked paths that count, in order. now are those of the index as it
+	// is; the sandbox may have written it.
+	trusted []string
+	now     *gitindex.Set
+}
+
+// rules are ignore rules of one work tree.
+type rules struct{ ignore.Rules }
+
+// A ruleFile is one ignore file: what counts and what is there.
+type ruleFile struct {
+	pinned, current []byte // nil when there is none
+	differs         bool
+}
+
+func (p *repo) differs() bool { return p.differ > 0 }
+
+func (p *repo) tracked(path string) bool {
+	_, ok := slices.BinarySearch(p.trusted, path)
+	return ok
+}
+
+func (p *repo) trackedBelow(dir string) bool {
+	if len(p.trusted) == 0 {
+		return false
+	}
+	dir += "/"
+	i, _ := slices.BinarySearch(p.trusted, dir)
+	return i < len(p.trusted) && strings.HasPrefix(p.trusted[i], dir)
+}
+
+func (l *rules) ignores(dir, name string, kind Kind) bool {
+	switch kind {
+	case None:
+		return false
+	case Symlink: // it may stand for a directory
+		return l.Match(dir, name, true) == ignore.Ignored || l.Match(dir, name, false) == ignore.Ignored
+	}
+	return l.Match(dir, name, kind == Dir) == ignore.Ignored
+}
+
+func (l *rules) ignoresAny(dir, name string, found Names) bool {
+	if found.Host == None && found.Own == None {
+		return l.ignores(dir, name, File)
+	}
+	return l.ignores(dir, name, found.Host) || found.Own != found.Host && l.ignores(dir, name, found.Own)
+}
+
+// open reads what is known of the work tree at root. r.mu is held, or r is being
+// made.
+func (r *Policy) open(root string) (*repo, error) {
+	p := &repo{root: root, files: map[string]*ruleFile{}, gitDir: r.findGit(root)}
+	if err := errors.Join(p.pinned.SetGlobal(r.config.Excludes), p.current.SetGlobal(r.config.Excludes)); err != nil {
+		return nil, fmt.Errorf("global ignore file: %w", err)
+	}
+	if err := r.readExclude(p); err != nil {
+		return nil, err
+	}
+	if err := r.readIndex(p); err != nil {
+		return nil, err
+	}
+	return p, r.readRules(p, root)
+}
+
+// findGit returns the path of the git directory of a work tree, if that lies in the
+// workspace.
+func (r *Policy) findGit(root string) string {
+	at := join(root, gitrules.Git)
+	switch r.config.Look(at) {
+	case Dir:
+		return at
+	case File:
+	default:
+		return ""
+	}
+	if root == "" && r.config.Index != nil {
+		return Outside
+	}
+	content, found, err := r.read(at, 4096)
+	target, ok := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir: ")
+	if err != nil || !found || !ok || path.IsAbs(target) {
+		return ""
+	}
+	if target = path.Join(root, target); target == ".." || strings.HasPrefix(target, "../") {
+		return ""
+	}
+	return target
+}
+
+func (r *Policy) readExclude(p *repo) error {
+	name := p.gitDir + "/info/exclude"
+	switch p.gitDir {
+	case "":
+		return nil
+	case Outside:
+		return r.start(p, name, r.config.Exclude, r.config.Exclude != nil)
+	}
+	content, found, err := r.read(name, ignore.MaxFile+1)
+	if err != nil {
+		return fmt.Errorf("read %q: %w", name, err)
+	}
+	return r.start(p, name, content, found)
+}
+
+func (r *Policy) readIndex(p *repo) (err error) {
+	content, found, name := r.config.Index, r.config.Index != nil, p.gitDir+"/index"
+	switch p.gitDir {
+	case "":
+		return nil
+	case Outside:
+	default:
+		if content, found, err = r.read(name, gitindex.MaxFile+1); err != nil {
+			return fmt.Errorf("read %q: %w", name, err)
+		}
+	}
+	if found {
+		if p.now, err = parseIndex(content); err != nil {
+			return fmt.Errorf("read %q: %w", name, err)
+		}
+	}
+	p.trusted = r.config.Pins[name].apply(p.now)
+	return nil
+}
+
+// readRules reads the .gitignore of a directory of p.
+func (r *Policy) readRules(p *repo, dir string) error {
+	name := join(dir, ".gitignore")
+	if p.files[name] != nil {
+		return nil
+	}
+	content, found, err := r.read(name, ignore.MaxFile+1)
+	if err != nil {
+		return fmt.Errorf("read %q: %w", name, err)
+	}
+	return r.start(p, name, content, found)
+}
+
+// load reads what entering d needs: its repository if it is the root of one, and its
+// ignore file. What cannot be read hides everything untracked.
+func (r *Policy) load(d *directory, look Look) {
+	nested := look(gitrules.Git) != None
+	if !nested && look(".gitignore") != File {
+		return
+	}
+	p := d.parent.now().repo
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if nested {
+		r.nest(d.path)
+		return
+	}
+	if r.repos[d.path] != nil || p.files[join(d.path, ".gitignore")] != nil {
+		return
+	}
+	if r.readRules(p, d.path) != nil {
+		p.blind(d.path)
+	}
+	r.generation.Add(1)
+}
+
+// nest makes the work tree at path one of its own. r.mu is held.
+func (r *Policy) nest(path string) bool {
+	if path == "" || r.repos[path] != nil {
+		return false
+	}
+	p, err := r.open(path)
+	if err != nil {
+		p = &repo{root: path, files: map[string]*ruleFile{}}
+		p.blind(path)
+	}
+	r.repos[path] = p
+	r.pinAbove(join(path, gitrules.Git))
+	r.generation.Add(1)
+	return true
+}
+
+// blind hides everything untracked below a directory.
+func (p *repo) blind(dir string) {
+	name := join(dir, ".gitignore")
+	p.files[name] = &ruleFile{pinned: []byte("*"), current: []byte("*")}
+	_ = p.pinned.Set(p.rel(dir), []byte("*")) // one pattern is never too large
+	_ = p.current.Set(p.rel(dir), []byte("*"))
+}
+
+func (p *repo) rel(dir string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(dir, p.root), "/")
+}
+
+// parseIndex reads an index with ids of either size.
+func parseIndex(content []byte) (*gitindex.Set, error) {
+	set, err := gitindex.Tracked(content, gitindex.SHA1)
+	if err != nil {
+		if other, failed := gitindex.Tracked(content, gitindex.SHA256); failed == nil {
+			return other, nil
+		}
+	}
+	return set, err
+}

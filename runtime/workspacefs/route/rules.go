@@ -1,0 +1,97 @@
+package route
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"lazaret.dev/lazaret/runtime/workspacefs/gitrules"
+)
+
+// Policy is the Router of one workspace, and hears of its Changes.
+type Policy struct {
+	config         Config
+	masks, secrets globs
+	hidden         map[string]bool
+	protected      map[string]bool
+	root           *directory
+	generation     atomic.Uint64
+
+	mu      sync.RWMutex     // guards what follows, and the contents of every repo
+	top     *repo            // never changes
+	repos   map[string]*repo // nested ones, by their root
+	above   map[string]bool  // directories above something protected
+	written map[digest]bool  // contents of rule files that the sandbox wrote
+}
+
+// Root returns the workspace's own directory.
+func (r *Policy) Root() Directory { return r.root }
+
+// Generation counts changes of rules.
+func (r *Policy) Generation() uint64 { return r.generation.Load() }
+
+// Name decides about one name of a directory.
+func (r *Policy) Name(dir Directory, name string, found Names) Verdict {
+	d := dir.(*directory)
+	switch d.mode {
+	case held:
+		return Verdict{Class: Held, Why: d.why}
+	case transient:
+		return Verdict{Class: Transient, Why: d.why}
+	case sealed:
+		return seal(found, d.why)
+	case git:
+		return inGit(d, name, found)
+	}
+	return r.inTree(d, name, found)
+}
+
+// GitDirectory returns the directory of a git directory outside the workspace:
+// linked says that it is the administrative directory of a linked work tree, and not
+// the repository itself.
+func (r *Policy) GitDirectory(linked bool) Directory {
+	place := gitrules.Main
+	if linked {
+		place = gitrules.Linked
+	}
+	return &directory{rules: r, path: Outside, mode: git, place: place}
+}
+
+// Found tells the rules that the host has a git directory, or the pointer to one, at
+// path: what lies above stays where it is. Entering a directory does the same.
+func (r *Policy) Found(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pinAbove(path) {
+		r.generation.Add(1)
+	}
+}
+
+// pinAbove pins every directory above path. r.mu is held, or r is being made.
+func (r *Policy) pinAbove(path string) (changed bool) {
+	for dir, _ := split(path); dir != ""; dir, _ = split(dir) {
+		if r.above[dir] {
+			return changed
+		}
+		r.above[dir], changed = true, true
+	}
+	return changed
+}
+
+// Check says whether content may become the file name of dir by a rename, where Name
+// gave a Vetted verdict. Errors: gitrules.ErrUnsafe.
+func (r *Policy) Check(_ Directory, name string, content []byte) error {
+	return gitrules.Vet(name, content)
+}
+
+// seal is the verdict inside what is read-only as a whole.
+func seal(found Names, why string) Verdict {
+	if found.Host == None || found.Host == Other {
+		return Verdict{Class: Absent, Why: why}
+	}
+	return Verdict{Class: ReadOnly, Pinned: found.Host == Dir, Why: why}
+}
+
+func inGit(d *directory, name string, found Names) Verdict {
+	v := gitrules.Decide(d.place, name, gitrules.Kind(found.Host), gitrules.Kind(found.Own))
+	return Verdict{Class: Class(v.Class), Git: true, Pinned: v.Pinned, Vetted: v.Vetted, Why: v.Why}
+}
