@@ -100,6 +100,15 @@ func TestPokeTouchesOnlyTheChangeTime(t *testing.T) {
 	if err := guest.Poke("relative"); err == nil {
 		t.Error("a relative path was poked")
 	}
+	if err := guest.Poke(filepath.Dir(path)); err != nil {
+		t.Errorf("a directory: %v", err)
+	}
+	if err := os.Symlink("f", path+".link"); err != nil {
+		t.Fatal(err)
+	}
+	if err := guest.Poke(path + ".link"); !errors.Is(err, control.ErrNotRegular) {
+		t.Errorf("a link: %v", err)
+	}
 }
 
 func TestReadFile(t *testing.T) {
