@@ -63,6 +63,13 @@ func (r roots) enterWrapper(id string, limit uint32) (session *os.File, err erro
 	return session, nil
 }
 
+// hasSession says whether the session has its cgroup. Only an empty one can be
+// removed, so without it nothing of a session without a wrapper is left to find.
+func (r roots) hasSession(id string) bool {
+	_, err := os.Stat(filepath.Join(r.cgroup, sessionGroup(id)))
+	return err == nil
+}
+
 // members returns the processes in one cgroup, none where it does not exist.
 func (r roots) members(group string) []int {
 	b, err := os.ReadFile(filepath.Join(r.cgroup, group, "cgroup.procs"))

@@ -203,10 +203,28 @@ func (w *wrapper) fork(path string) (int, error) {
 	})
 }
 
+// childless reaps what has ended and says whether no child is left. For a subreaper
+// that is to have no descendant.
+func childless() bool {
+	for {
+		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG|unix.WALL, nil)
+		switch {
+		case errors.Is(err, syscall.ECHILD):
+			return true
+		case errors.Is(err, syscall.EINTR), err == nil && pid > 0:
+		default:
+			return false
+		}
+	}
+}
+
 // endLeftovers ends what the command left behind: asked as a closing terminal asks,
 // then killed.
 func (w *wrapper) endLeftovers() {
 	id, self := string(w.session.ID), os.Getpid()
+	if childless() && len(w.roots.members(sessionGroup(id))) == 0 {
+		return // the rule; looking for what hides takes milliseconds
+	}
 	members := func() []int { return w.roots.sessionMembers(id, self) }
 	left := members()
 	for _, pid := range left {

@@ -78,6 +78,9 @@ func (i *initProcess) endSession(name string) control.Reply {
 		return control.Reply{Code: control.CodeInvalid, Message: "malformed session id"}
 	}
 	wrapper := i.roots.wrapperOf(string(id))
+	if wrapper == 0 && !i.roots.hasSession(string(id)) {
+		return control.Reply{Code: control.CodeNotFound} // it ended as sessions do
+	}
 	reached := i.roots.sweepSession(string(id), wrapper, func() {})
 	if wrapper != 0 {
 		i.endWrapper(string(id), wrapper)
