@@ -21,6 +21,7 @@ import (
 //	│                      ◄────  inventoried  │ [pidfds]
 //	│ exec N      [process memfd, stdio…]  ──► │
 //	│                           ◄────  exited N│ once per exec
+//	│                         ◄────  changed P │ any number of times
 //	│ stop                              ────►  │ kills, unmounts, counts
 //	│                           ◄────  stopped │ and exits
 //
@@ -42,6 +43,7 @@ const (
 	kindStopped     kind = 37 // Counts are processes and mounts left
 	kindFailed      kind = 38 // the launch cannot go on; Text, Fix and Code (a fault.Kind) say why
 	kindEnded       kind = 39 // the sandbox has ended; Text says how
+	kindChanged     kind = 40 // the host changed the path Text of the workspace
 )
 
 // message is every message; what a kind does not use is zero.

@@ -26,6 +26,7 @@ type sandbox struct {
 	done    chan struct{} // closed by finish
 	stopped chan message  // RS's last message to Stop; one element
 	read    chan struct{} // closed when the reader of the channel has ended
+	pokes   chan string   // guest paths the host changed
 
 	stopOnce sync.Once
 	proof    runtime.Proof
@@ -40,7 +41,7 @@ type sandbox struct {
 func newSandbox(b *boot) *sandbox {
 	s := &sandbox{
 		spec: b.spec, boot: b, done: make(chan struct{}), stopped: make(chan message, 1),
-		read: make(chan struct{}), commands: map[uint64]*process{},
+		read: make(chan struct{}), pokes: make(chan string, maxPokes), commands: map[uint64]*process{},
 	}
 	s.status = runtime.Status{Mode: b.spec.IDs.Mode, Steps: b.steps, LimitsInForce: limits(b.spec.Limits, b.limited)}
 	for _, m := range b.members {
@@ -53,6 +54,7 @@ func newSandbox(b *boot) *sandbox {
 	}
 	b.undo = nil
 	go s.listen()
+	go s.pokeChanged(s.Poke)
 	if b.slirp != nil {
 		go s.watchNetwork()
 	}
@@ -94,6 +96,8 @@ func (s *sandbox) listen() {
 		switch m.Kind {
 		case kindExited:
 			s.exited(m)
+		case kindChanged:
+			s.changed(m)
 		case kindEnded, kindFailed:
 			reason = errors.New(m.Text)
 		case kindStopped:

@@ -7,6 +7,7 @@
 //	│                                 ◄────  git …    │ each git directory of the host
 //	│                                 ◄────  ready    │ both connections answer
 //	│                                 ◄────  mount P  │ [held directory], any number of times
+//	│                                 ◄────  changed P│ the host changed it; at a bounded rate
 //	│ (closes its end)                         ────►  │ writes what it keeps, and ends
 //
 // failed may come instead of ready and is the daemon's last word. The daemon gets no

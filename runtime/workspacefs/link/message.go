@@ -17,6 +17,8 @@ const (
 	KindMount  Kind = 34 // one directory of Domain storage belongs at Path
 	KindFailed Kind = 35 // Text, Fix and Code (a fault.Kind) say why
 	KindGit    Kind = 36 // Git is a git directory of the host; before ready
+	// KindChanged says that the guest is to be poked for Path, "." for the top; after ready.
+	KindChanged Kind = 37
 )
 
 // Message is every message; what a kind does not use is zero. Paths are bytes: names
