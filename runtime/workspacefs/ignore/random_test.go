@@ -18,12 +18,12 @@ var names = []string{"a", "b", "c", "ab", "ba", "abc", "foo", "foo.o", "bar.txt"
 
 func pick[T any](rng *rand.Rand, from []T) T { return from[rng.IntN(len(from))] }
 
-// randomTree makes about 110 files and directories below root, and maps each path
+// randomTree makes 220 files and directories below root, and maps each path
 // to whether it is a directory.
 func randomTree(t *testing.T, rng *rand.Rand, root string) map[string]bool {
 	t.Helper()
 	tree, dirs := map[string]bool{}, []string{""}
-	for len(tree) < 110 {
+	for len(tree) < 220 {
 		dir := pick(rng, dirs)
 		path := strings.TrimPrefix(dir+"/"+pick(rng, names), "/")
 		if _, taken := tree[path]; taken || strings.Count(path, "/") > 5 {
