@@ -38,7 +38,10 @@ func status(last client.Event) (int, error) {
 	case client.Lost:
 		return 0, lost(e.Err)
 	default:
-		return 0, lost(errors.New("the session ended without saying how"))
+		// Asked twice to end, the session drops its connection and hears no more.
+		return 0, &fault.Error{Kind: fault.Sandbox, Message: "the session was left before it had ended",
+			Err: errors.New("asked again to end; one at its limit of processes takes its time"),
+			Fix: "the coordinator ends what runs; lazaret ps shows whether its Domain still lives"}
 	}
 }
 

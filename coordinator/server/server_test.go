@@ -447,7 +447,7 @@ func TestLostSandboxEndsEverySession(t *testing.T) {
 	}
 }
 
-// TestStatusOfADyingSandboxIsNotTheCommands: its exec client may be the first to
+// TestStatusOfADyingSandboxIsNotTheCommands: the end of its command may be the first to
 // notice, and then ends with a status of its own.
 func TestStatusOfADyingSandboxIsNotTheCommands(t *testing.T) {
 	t.Parallel()

@@ -166,6 +166,10 @@ func (p *Process) PID() int { return p.pid }
 // Pidfd returns the descriptor that names the child for ever. It belongs to p.
 func (p *Process) Pidfd() *os.File { return p.pidfd }
 
+// Release closes Pidfd, which otherwise waits for the garbage collector: a process that
+// idles may not collect for long. It is called after Done, when nobody signals any more.
+func (p *Process) Release() { p.pidfd.Close() }
+
 // Done is closed when the child has ended and been reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
 

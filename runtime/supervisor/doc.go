@@ -6,7 +6,7 @@
 // of its own PID namespace, in a root file system that holds nothing of the host
 // but what the generation's Spec names. RS builds the guest's root, installs the
 // network policy, runs runsc attached, gives up network administration for good,
-// and from then on starts `runsc exec` for each session.
+// and from then on runs each session's command by calls to the sentry.
 //
 // It promises that whatever dies takes the rest along: RS dies with HC by its
 // parent-death signal and its lifetime pipe, everything in the PID namespace dies

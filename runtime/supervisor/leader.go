@@ -97,5 +97,6 @@ func (l *leader) end() {
 	if l.process != nil {
 		_ = l.process.Signal(unix.SIGKILL) // it may be stopped
 		<-l.process.Done()
+		l.process.Release()
 	}
 }
