@@ -1,0 +1,98 @@
+package fusefs
+
+import (
+	"golang.org/x/sys/unix"
+
+	"lazaret.dev/lazaret/runtime/workspacefs/route"
+)
+
+// act is what the sandbox wants to do with a name.
+type act uint8
+
+const (
+	change act = 1 // write, truncate, change attributes
+	create act = 2 // make something under the name
+	remove act = 3 // take the name away, or put something over it
+)
+
+// guard says with which error an act on a name is refused, 0 when it is not. It is
+// the one place where a decision becomes an error: with it answering 0, the
+// refusals of the tests must fail.
+func guard(a act, verdict route.Verdict) unix.Errno {
+	writable := false
+	switch verdict.Class {
+	case route.Shared, route.Held, route.Transient:
+		writable = true
+	}
+	switch {
+	case a == remove && (verdict.Pinned || !writable):
+		return unix.EBUSY
+	case !writable:
+		return unix.EROFS
+	}
+	return 0
+}
+
+// guardKind says with which error it is refused to make something of the given kind,
+// by its type bits, under a name.
+func guardKind(mode uint32, verdict route.Verdict) unix.Errno {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG, unix.S_IFDIR:
+		return 0
+	case unix.S_IFLNK:
+		if verdict.Git {
+			return unix.EROFS
+		}
+		return 0
+	case unix.S_IFIFO:
+		if verdict.Class == route.Held || verdict.Class == route.Transient {
+			return 0
+		}
+	}
+	if verdict.Git {
+		return unix.EROFS
+	}
+	return unix.EPERM
+}
+
+// guardLinks refuses to change a host file that has names nobody knows.
+func (fs *FS) guardLinks(n *node, st *unix.Statx_t) unix.Errno {
+	if n.key.backend != host || st.Nlink <= 1 || uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
+		return 0
+	}
+	if fs.links.own(n.key.identity, st.Nlink) {
+		return 0
+	}
+	return unix.EROFS
+}
+
+// guardMode refuses to make a program of the host's that runs with its owner's
+// rights for everyone.
+func guardMode(mode uint32, b backend) unix.Errno {
+	if b == host && mode&unix.S_IFMT == unix.S_IFREG && mode&(unix.S_ISUID|unix.S_ISGID) != 0 {
+		return unix.EPERM
+	}
+	return 0
+}
+
+// refusal turns an errno into an error, nil for none.
+func refusal(errno unix.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return errno
+}
+
+// guardLink refuses a second name for what is decided otherwise there than here.
+func guardLink(from route.Verdict, b backend, to route.Verdict, c backend) unix.Errno {
+	if from.Git || to.Git {
+		return unix.EROFS
+	}
+	if errno := guard(change, from); errno != 0 {
+		return errno
+	}
+	if from.Class != to.Class || b != c {
+		return unix.EXDEV
+	}
+	return 0
+}

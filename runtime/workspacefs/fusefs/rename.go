@@ -1,0 +1,260 @@
+package fusefs
+
+import (
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"lazaret.dev/lazaret/runtime/workspacefs/route"
+)
+
+// end is one end of a rename.
+type end struct {
+	dir  *node
+	name string
+	f    *found // what is there
+}
+
+// Rename answers RENAME and RENAME2.
+func (v *view) Rename(_ <-chan struct{}, in *fuse.RenameIn, oldName, newName string) fuse.Status {
+	from, err := v.node(in.NodeId)
+	if err != nil {
+		return status(err)
+	}
+	to, err := v.node(in.Newdir)
+	if err != nil {
+		return status(err)
+	}
+	if in.Flags&^(unix.RENAME_NOREPLACE|unix.RENAME_EXCHANGE) != 0 {
+		return fuse.EINVAL
+	}
+	a, b := &end{dir: from, name: oldName}, &end{dir: to, name: newName}
+	if err := v.rename(a, b, uint(in.Flags)); err != nil {
+		return status(err)
+	}
+	v.fs.tell(func(e Events) {
+		e.Renamed(v.table.join(from, oldName), v.table.join(to, newName), a.f.verdict)
+	})
+	return fuse.OK
+}
+
+func (v *view) rename(a, b *end, flags uint) error {
+	v.fs.tree.Lock()
+	defer v.fs.tree.Unlock()
+	if a.dir.virtual() || b.dir.virtual() {
+		return unix.EBUSY
+	}
+	backend, err := v.movable(a, b, flags)
+	if err != nil || backend == nowhere {
+		return err
+	}
+	from, err := v.verified(a.dir, backend)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(from)
+	to, err := v.made(b.dir, backend)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(to)
+	if b.f.st != nil && flags&unix.RENAME_EXCHANGE == 0 {
+		v.hold(b.dir, b.name, b.f)
+	}
+	if err := unix.Renameat2(from, a.name, to, b.name, flags); err != nil {
+		return err
+	}
+	v.moved(a, b, flags)
+	return nil
+}
+
+// movable judges both names of a rename and returns the backend it happens in,
+// nowhere when there is nothing to do.
+func (v *view) movable(a, b *end, flags uint) (backend, error) {
+	var err error
+	if a.f, err = v.removable(a.dir, a.name); err != nil {
+		return 0, err
+	}
+	if b.f, err = v.lookup(b.dir, b.name); err != nil {
+		return 0, err
+	}
+	switch {
+	case b.f.st == nil && flags&unix.RENAME_EXCHANGE != 0:
+		return 0, unix.ENOENT
+	case b.f.st != nil && flags&unix.RENAME_NOREPLACE != 0:
+		return 0, unix.EEXIST
+	}
+	if b.f.st != nil {
+		if errno := guard(remove, b.f.verdict); errno != 0 {
+			return 0, errno
+		}
+		if a.f.key() == b.f.key() {
+			return nowhere, nil // two names of one file: rename(2) does nothing
+		}
+	}
+	where, err := v.crossing(a, b)
+	if err != nil {
+		return 0, err
+	}
+	if flags&unix.RENAME_EXCHANGE != 0 {
+		back, err := v.crossing(b, a)
+		if err == nil && back != where {
+			err = unix.EXDEV
+		}
+		return where, err
+	}
+	return where, v.replaceable(a, b)
+}
+
+// replaceable refuses to put something over what is not of its kind, or not empty.
+func (v *view) replaceable(a, b *end) error {
+	if b.f.st == nil {
+		return nil
+	}
+	switch {
+	case a.f.isDir() && !b.f.isDir():
+		return unix.ENOTDIR
+	case !a.f.isDir() && b.f.isDir():
+		return unix.EISDIR
+	case b.f.isDir():
+		return v.emptied(b.dir, b.name, b.f)
+	}
+	return nil
+}
+
+// crossing decides whether what is at a may come to b, and in which backend it then
+// moves. It fails with EXDEV where the file would have to change its backend or
+// class: who moves it then copies, and everything is judged anew.
+func (v *view) crossing(a, b *end) (backend, error) {
+	kind := uint32(a.f.st.Mode) & unix.S_IFMT
+	where, verdict, err := v.destined(b.dir, b.name, kind, b.f)
+	if err != nil {
+		return 0, err
+	}
+	if errno := guard(create, verdict); errno != 0 {
+		return 0, errno
+	}
+	if errno := guardKind(kind, verdict); errno != 0 && (verdict.Git || !a.f.verdict.Git) && kind == unix.S_IFLNK {
+		return 0, errno
+	}
+	if where != a.f.backend || verdict.Class != a.f.verdict.Class {
+		return 0, unix.EXDEV
+	}
+	if b.f.st != nil && (b.f.backend != where || b.f.verdict.Class != verdict.Class) {
+		return 0, unix.EXDEV
+	}
+	if a.f.isDir() && where == host {
+		return where, v.subtree(a, b, verdict)
+	}
+	return where, nil
+}
+
+// maxMoved bounds the names below a directory that is renamed as a whole; a larger
+// one is moved by copying.
+const maxMoved = 50_000
+
+// subtree decides whether a host directory may be renamed as a whole: everything
+// below must be shared before and after, and nothing may be in its mirrors.
+func (v *view) subtree(a, b *end, verdict route.Verdict) error {
+	n := v.table.at(a.dir, a.name)
+	if n == nil {
+		return unix.ESTALE
+	}
+	before, err := v.rules(n)
+	if err != nil {
+		return err
+	}
+	above, err := v.rules(b.dir)
+	if err != nil {
+		return err
+	}
+	fd, err := v.verified(n, host)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	after := v.fs.config.Router.Enter(above, b.name, verdict, lookIn(fd))
+	left := maxMoved
+	if err := v.shared(fd, before, after, &left); err != nil {
+		return err
+	}
+	if err := v.clearMirrors(a.dir, a.name); err != nil {
+		return unix.EXDEV
+	}
+	return nil
+}
+
+func lookIn(dir int) route.Look {
+	return func(name string) route.Kind {
+		st, err := statAt(dir, name)
+		if err != nil {
+			return route.None
+		}
+		return kindOf(uint32(st.Mode))
+	}
+}
+
+// shared walks a host directory and fails with EXDEV at the first name that is not
+// shared by either set of rules, and with EBUSY at a git directory. It returns EXDEV
+// too when there is more than left.
+func (v *view) shared(dir int, before, after route.Directory, left *int) error {
+	fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	entries, err := v.fs.readAll(fd, host, v.fs.device)
+	if err != nil {
+		return err
+	}
+	if *left -= len(entries); *left < 0 {
+		return unix.EXDEV
+	}
+	for _, e := range entries {
+		if err := v.sharedName(fd, e, before, after, left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *view) sharedName(dir int, e entry, before, after route.Directory, left *int) error {
+	if e.name == ".git" {
+		return unix.EBUSY
+	}
+	r := v.fs.config.Router
+	was := r.Name(before, e.name, route.Names{Host: kindOf(e.kind)})
+	becomes := r.Name(after, e.name, route.Names{Own: kindOf(e.kind)})
+	for _, verdict := range []route.Verdict{was, becomes} {
+		if verdict.Pinned {
+			return unix.EBUSY
+		}
+		if verdict.Class != route.Shared {
+			return unix.EXDEV
+		}
+	}
+	if e.kind != unix.S_IFDIR {
+		return nil
+	}
+	fd, err := openPath(dir, e.name, unix.O_DIRECTORY)
+	if err != nil {
+		return stale(err)
+	}
+	defer unix.Close(fd)
+	return v.shared(fd, r.Enter(before, e.name, was, lookIn(fd)), r.Enter(after, e.name, becomes, lookIn(fd)), left)
+}
+
+// moved follows a rename that has happened. FS.tree is held for writing.
+func (v *view) moved(a, b *end, flags uint) {
+	if a.f.isDir() || b.f.st != nil && b.f.isDir() {
+		v.fs.renames.Add(1) // the rules below belong to the old path
+		v.fs.mirrors.Add(1)
+	}
+	if flags&unix.RENAME_EXCHANGE != 0 {
+		v.table.exchange(a.dir, a.name, b.dir, b.name)
+		return
+	}
+	if b.f.st != nil {
+		v.lost(b.dir, b.name, b.f)
+	}
+	v.table.move(a.dir, a.name, b.dir, b.name)
+}
