@@ -13,6 +13,10 @@ func (v *view) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut)
 	if err != nil {
 		return status(err)
 	}
+	if st := v.unchanged(n, in); st != nil {
+		v.answer(out, n, st)
+		return fuse.OK
+	}
 	st, err := v.setAttributes(n, in)
 	if err != nil {
 		return status(err)
