@@ -1,11 +1,11 @@
 package route_test
 
-import "testing"
-import "io/fs"
-import "lazaret.dev/lazaret/runtime/workspacefs/route"
+import (
+	"io/fs"
+	"testing"
 
-var _ route.Router = (*route.Policy)(nil)
-var _ route.Changes = (*route.Policy)(nil)
+	"lazaret.dev/lazaret/runtime/workspacefs/route"
+)
 
 func BenchmarkName(b *testing.B) {
 	p, err := route.New(route.Config{Masks: []string{".vscode", ".idea", ".fleet", ".zed", ".vs"}, Secrets: []string{".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore",

@@ -16,8 +16,8 @@ import (
 
 // HostChanged follows a change made on the host.
 func (r *Policy) HostChanged(path string, read func(int64) ([]byte, error)) (bool, error) {
-	if dir, name := split(path); name == gitrules.Git && dir != "" {
-		return r.hostGit(dir), nil
+	if dir, name := split(path); name == gitrules.Git {
+		return r.hostGit(dir)
 	}
 	return r.changed(path, read, r.adopt, (*repo).hostIndex)
 }
@@ -63,13 +63,22 @@ func (r *Policy) changed(path string, read func(int64) ([]byte, error), rule set
 	return outdated, nil
 }
 
-func (r *Policy) hostGit(dir string) bool {
+// hostGit follows a git directory that the host made or removed.
+func (r *Policy) hostGit(dir string) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.config.Look(join(dir, gitrules.Git)) == None {
-		return false
+	if dir != "" {
+		return r.nestOrNot(dir), nil
 	}
-	return r.nest(dir)
+	p := r.top
+	if p.gitDir != "" {
+		return false, nil // it is pinned, and what was known of it goes on to hide
+	}
+	if p.gitDir = r.findGit(""); p.gitDir == "" {
+		return false, nil
+	}
+	r.generation.Add(1)
+	return true, errors.Join(r.readExclude(p), r.readIndex(p))
 }
 
 // ruleFile returns the work tree a path is a rule file of, and whether it is an
@@ -110,18 +119,12 @@ func (r *Policy) repoOf(dir string) *repo {
 // start takes in a rule file for the first time. What the sandbox wrote in an
 // earlier generation, or elsewhere in this one, does not count.
 func (r *Policy) start(p *repo, path string, content []byte, found bool) error {
-	if !found {
-		content = nil
-	} else if content == nil {
-		content = []byte{}
-	}
-	f := &ruleFile{pinned: content, current: content}
-	if found && r.written[sha256.Sum256(content)] {
+	content = present(content, found)
+	f, sum := &ruleFile{pinned: content, current: content}, mark(path, content)
+	switch pin := r.config.Pins[path]; {
+	case pin.Guest && pin.Written == sum && pin.Absent, !pin.Guest && r.written[sum]:
 		f.pinned = nil
-		if pin, ok := r.config.Pins[path]; ok && !pin.Absent {
-			f.pinned = orEmpty(pin.Content)
-		}
-	} else if pin, ok := r.config.Pins[path]; ok && !found && pin.Guest && pin.Written == sha256.Sum256(nil) {
+	case pin.Guest && (pin.Written == sum || r.written[sum]):
 		f.pinned = orEmpty(pin.Content)
 	}
 	if err := p.setFile(path, f); err != nil {
@@ -133,11 +136,10 @@ func (r *Policy) start(p *repo, path string, content []byte, found bool) error {
 // adopt takes what the host wrote as the rule, unless the sandbox wrote the same: git
 // on the host puts there what was committed inside.
 func (r *Policy) adopt(p *repo, path string, content []byte, found bool) (bool, error) {
+	content = present(content, found)
 	f := p.file(path)
 	next := &ruleFile{pinned: content, current: content}
-	if !found {
-		next.pinned, next.current = nil, nil
-	} else if r.written[sha256.Sum256(content)] {
+	if same(content, f.current) || r.suspected(mark(path, content)) {
 		next.pinned = f.pinned
 	}
 	return p.replace(path, f, next)
@@ -145,26 +147,41 @@ func (r *Policy) adopt(p *repo, path string, content []byte, found bool) (bool, 
 
 // suspect takes what the sandbox wrote as what is there, and leaves the rule.
 func (r *Policy) suspect(p *repo, path string, content []byte, found bool) (bool, error) {
+	content = present(content, found)
 	f := p.file(path)
-	next := &ruleFile{pinned: f.pinned, current: content}
-	if !found {
-		next.current = nil
+	if !same(content, f.pinned) {
+		r.remember(mark(path, content))
 	}
-	if !bytes.Equal(content, f.pinned) {
-		r.remember(sha256.Sum256(content))
-	}
-	return p.replace(path, f, next)
+	return p.replace(path, f, &ruleFile{pinned: f.pinned, current: content})
 }
 
-// maxWritten bounds what is remembered of the sandbox's rule files.
+// maxWritten bounds what is remembered of the sandbox's rule files. Beyond it nothing
+// the host writes is adopted until the next generation.
 const maxWritten = 1 << 16
 
-// remember keeps the digest of a rule file that the sandbox wrote. The empty file
-// says nothing and is nobody's.
 func (r *Policy) remember(d digest) {
-	if d != sha256.Sum256(nil) && len(r.written) < maxWritten {
+	if len(r.written) < maxWritten {
 		r.written[d] = true
 	}
+}
+
+func (r *Policy) suspected(d digest) bool { return r.written[d] || len(r.written) >= maxWritten }
+
+// mark is what a rule file's content is remembered by. Removing one is remembered for
+// its path only.
+func mark(path string, content []byte) digest {
+	if content == nil {
+		return sha256.Sum256([]byte("\x00removed\x00" + path))
+	}
+	return sha256.Sum256(content)
+}
+
+// present returns content so that nil means there is none.
+func present(content []byte, found bool) []byte {
+	if !found {
+		return nil
+	}
+	return orEmpty(content)
 }
 
 // file returns what is known of a rule file; one never seen is not there.

@@ -37,7 +37,8 @@ type Config struct {
 	Index, Exclude []byte
 	// Pins are those of the generation before, see Policy.Pins.
 	Pins map[string]Pin
-	// Read returns the content of a regular file of the host, and fs.ErrNotExist for
+	// Read and Look are called while the rules are locked: they must not call them. Read
+	// returns the content of a regular file of the host, and fs.ErrNotExist for
 	// anything else: it follows no link.
 	Read func(path string, limit int64) ([]byte, error)
 	// Look tells what the host has at a path.
@@ -49,7 +50,7 @@ type Config struct {
 // Errors: a pattern that is none, an index or an ignore file that cannot be
 // understood (fault.Workspace).
 func New(c Config) (*Policy, error) {
-	r := &Policy{config: c, hidden: set(c.Hidden), protected: set(c.Protected), above: map[string]bool{}, repos: map[string]*repo{},
+	r := &Policy{config: c, hidden: hiddenOf(c.Hidden), protected: set(c.Protected), above: map[string]bool{}, repos: map[string]*repo{},
 		written: map[digest]bool{}}
 	var err error
 	if r.masks, err = globsOf(c.Masks); err != nil {
@@ -58,11 +59,10 @@ func New(c Config) (*Policy, error) {
 	if r.secrets, err = globsOf(c.Secrets); err != nil {
 		return nil, fmt.Errorf("secrets: %w", err)
 	}
-	for path, pin := range c.Pins {
+	for _, pin := range c.Pins {
 		if pin.Guest {
 			r.written[pin.Written] = true
 		}
-		_ = path
 	}
 	for _, list := range [...][]string{c.Hidden, c.Protected} {
 		for _, path := range list {
@@ -75,6 +75,18 @@ func New(c Config) (*Policy, error) {
 	}
 	r.root = r.newRoot()
 	return r, nil
+}
+
+// ownConfig is Lazaret's configuration at the top of a workspace. It is hidden
+// whether or not Config says so.
+const ownConfig = "lazaret.toml"
+
+func hiddenOf(list []string) map[string]bool {
+	hidden := map[string]bool{ownConfig: true}
+	for _, path := range list {
+		hidden[fold(path)] = true
+	}
+	return hidden
 }
 
 func set(list []string) map[string]bool {

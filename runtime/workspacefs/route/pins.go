@@ -26,6 +26,9 @@ func (r *Policy) Pins() map[string]Pin {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	pins := map[string]Pin{}
+	for path, pin := range r.config.Pins {
+		pins[path] = pin // also of what this generation did not come across
+	}
 	r.top.pins(pins)
 	for _, p := range r.repos {
 		p.pins(pins)
@@ -34,9 +37,11 @@ func (r *Policy) Pins() map[string]Pin {
 }
 
 func (p *repo) pins(into map[string]Pin) {
+	delete(into, p.gitDir+"/index")
 	for path, f := range p.files {
+		delete(into, path)
 		if f.differs {
-			into[path] = Pin{Content: f.pinned, Absent: f.pinned == nil, Guest: true, Written: sha256.Sum256(f.current)}
+			into[path] = Pin{Content: f.pinned, Absent: f.pinned == nil, Guest: true, Written: mark(path, f.current)}
 		}
 	}
 	if difference := p.difference(); len(difference) > 0 {

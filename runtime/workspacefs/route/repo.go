@@ -158,30 +158,40 @@ func (r *Policy) readRules(p *repo, dir string) error {
 	if err != nil {
 		return fmt.Errorf("read %q: %w", name, err)
 	}
+	if _, pinned := r.config.Pins[name]; !found && !pinned {
+		return nil // it may come later
+	}
 	return r.start(p, name, content, found)
 }
 
 // load reads what entering d needs: its repository if it is the root of one, and its
 // ignore file. What cannot be read hides everything untracked.
 func (r *Policy) load(d *directory, look Look) {
-	nested := look(gitrules.Git) != None
-	if !nested && look(".gitignore") != File {
-		return
-	}
+	nested, rules := look(gitrules.Git) != None, look(".gitignore") == File
 	p := d.parent.now().repo
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if nested {
-		r.nest(d.path)
-		return
+	if nested || r.repos[d.path] != nil {
+		r.nestOrNot(d.path)
 	}
-	if r.repos[d.path] != nil || p.files[join(d.path, ".gitignore")] != nil {
-		return
-	}
-	if r.readRules(p, d.path) != nil {
+	if r.repos[d.path] == nil && rules && r.readRules(p, d.path) != nil {
 		p.blind(d.path)
 	}
-	r.generation.Add(1)
+}
+
+// nestOrNot makes the work tree at path one of its own if the host has a git
+// directory in it, and part of the one around it otherwise. It looks for itself: who
+// enters a directory may ask about one that is only about to be there. r.mu is held.
+func (r *Policy) nestOrNot(path string) (changed bool) {
+	if r.config.Look(join(path, gitrules.Git)) != None {
+		return r.nest(path)
+	}
+	changed = r.repos[path] != nil
+	delete(r.repos, path)
+	if changed {
+		r.generation.Add(1)
+	}
+	return changed
 }
 
 // nest makes the work tree at path one of its own. r.mu is held.

@@ -37,9 +37,9 @@ func (r *Policy) inTree(d *directory, name string, found Names) Verdict {
 
 // byGit applies the rules 1 to 4: what is hidden, and what git takes for its own.
 func (r *Policy) byGit(d *directory, s *state, name string, found Names) (Verdict, bool) {
-	if s.above && len(r.hidden)+len(r.protected) > 0 {
+	if s.above {
 		switch path := join(d.path, name); {
-		case r.hidden[path]:
+		case r.hidden[fold(path)]:
 			return Verdict{Class: Absent, Why: "Lazaret's own configuration"}, true
 		case r.protected[path]:
 			return seal(found, "the host's git configuration refers to it"), true
@@ -159,7 +159,7 @@ func (r *Policy) hides(s *state, name string, found Names) bool {
 // environment says whether a directory of that name holds programs that host tools
 // start, ignored or not.
 func (r *Policy) environment(name string) bool {
-	return r.config.Ignored == IgnoredDomain && environments[name]
+	return r.config.Ignored == IgnoredDomain && environments[fold(name)]
 }
 
 // anyDirectory reports whether an entry is, or could stand for, a directory.

@@ -1,0 +1,82 @@
+package gitrules_test
+
+import (
+	"crypto/sha1"
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"lazaret.dev/lazaret/runtime/workspacefs/gitrules"
+)
+
+// index makes a version 2 index of regular files, with extensions behind them.
+func index(extensions string, paths ...string) []byte {
+	out := append([]byte("DIRC"), 0, 0, 0, 2)
+	out = binary.BigEndian.AppendUint32(out, uint32(len(paths)))
+	for _, path := range paths {
+		entry := make([]byte, 62)
+		binary.BigEndian.PutUint32(entry[24:], 0o100644)
+		binary.BigEndian.PutUint16(entry[60:], uint16(len(path)))
+		entry = append(entry, path...)
+		out = append(append(out, entry...), make([]byte, 8-len(entry)%8)...)
+	}
+	out = append(out, extensions...)
+	sum := sha1.Sum(out)
+	return append(out, sum[:]...)
+}
+
+func TestUnsafeIndexes(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{".git/hooks/pre-commit", "../x", "a/../b", "sub/.git/config", ".GIT/config", "git~1/config", ".git ",
+		"a/.git\u200c/x", `a\..\b`, `.git\hooks\x`} {
+		if err := gitrules.Vet("index", index("", path)); !errors.Is(err, gitrules.ErrUnsafe) {
+			t.Errorf("an index with %q: %v", path, err)
+		}
+	}
+	for name, content := range map[string][]byte{"untracked cache": index("TREE\x00\x00\x00\x01xUNTR\x00\x00\x00\x01x", "a"), "noise": []byte("x"),
+		"split": index("link\x00\x00\x00\x00", "a")} {
+		if err := gitrules.Vet("index", content); !errors.Is(err, gitrules.ErrUnsafe) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestHarmlessIndexes(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string][]byte{
+		"empty":              index(""),
+		"usual":              index("TREE\x00\x00\x00\x01x", "..a/b", ".github/x", ".gitignore", "a/..b", "git/x", "hooks/pre-commit"),
+		"a name like UNTR":   index("", "UNTR", "UNTR\x01"),
+		"UNTR in other data": index("TREE\x00\x00\x00\x06xUNTRx", "a"),
+	} {
+		if err := gitrules.Vet("index", content); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"ref: hooks/post-commit", "ref:config\n", "ref: refs/../hooks/x", "ref: refs//x", "ref: HEAD", "ref: \n"} {
+		if err := gitrules.Vet("main", []byte(content)); !errors.Is(err, gitrules.ErrUnsafe) {
+			t.Errorf("%q: %v", content, err)
+		}
+	}
+	for _, content := range []string{"", "ref: refs/heads/main\n", "ref: refs/remotes/origin/main", "0f0f\n"} {
+		if err := gitrules.Vet("HEAD", []byte(content)); err != nil {
+			t.Errorf("%q: %v", content, err)
+		}
+	}
+}
+
+// FuzzVet checks that no index panics, and that what is accepted has no path into a
+// git directory.
+func FuzzVet(f *testing.F) {
+	f.Add(index("", "a", "b/c"))
+	f.Add(index("UNTR\x00\x00\x00\x00", ".git/config"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if err := gitrules.Vet("index", content); err != nil && !errors.Is(err, gitrules.ErrUnsafe) {
+			t.Errorf("%v", err)
+		}
+	})
+}
