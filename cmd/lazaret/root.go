@@ -55,7 +55,7 @@ lazaret run the command's own.`,
 		return &fault.Error{Kind: fault.Usage, Message: err.Error(), Fix: "see lazaret --help"}
 	})
 	root.AddCommand(
-		newRunCommand(), newPsCommand(), newStatusCommand(),
+		newRunCommand(), newPsCommand(), newStatusCommand(), newStateCommand(),
 		newConfigCommand(), newInitCommand(), newImageCommand(host.DetectIDs),
 		newDoctorCommand(), newManCommand(root),
 	)

@@ -8,8 +8,11 @@
 //	    domain.lock     held by the coordinator for its life
 //	    endpoint        socket of the live coordinator; only its owner writes or removes it
 //	    installed       digest of the install text that is in the State Anchor
+//	    looked          up to where the developer has seen the workspace journal
+//	    accept.lock     held while something is moved out of Domain storage
 //	    anchors/<path>/ upper and work directory of each State Anchor, '/' as %2F
 //	    gen/<id>/       a live generation's own files
+//	    workspace/      Domain storage of the workspace; owned by the sandbox's ids
 //	    log/            coordinator.log, install.log
 //
 // The locks lie here and not in the runtime directory, because that one differs

@@ -42,6 +42,9 @@ func LockPath(root string) string { return filepath.Join(root, "domain.lock") }
 // StartLockPath is the lock a starting client holds for as long as it starts one.
 func StartLockPath(root string) string { return filepath.Join(root, "start.lock") }
 
+// AcceptLockPath is the lock held while something is moved out of Domain storage.
+func AcceptLockPath(root string) string { return filepath.Join(root, "accept.lock") }
+
 func endpointPath(root string) string { return filepath.Join(root, "endpoint") }
 
 // Open makes p's Domain Root if need be and verifies that it is p's. Every
