@@ -44,6 +44,9 @@ func TestEventsOfOneNameAreMerged(t *testing.T) {
 	w.Name(fsid, handle, 5)
 	w.Name(fsid, other, 6)
 	w.Name(fsid, other, 1<<63)
+	if keys := slices.Sorted(slices.Values(w.Keys())); !slices.Equal(keys, []uint64{5, 6, 1 << 63}) {
+		t.Errorf("keys %v", keys)
+	}
 	got := feed(t, w,
 		event(unix.FAN_CREATE, 0, named(handle, "a")),
 		event(unix.FAN_CREATE, 0, named(other, "a")),

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -99,6 +101,13 @@ func (w *Watcher) Unwatched(limit int) map[uint64]error {
 		some[key] = why
 	}
 	return some
+}
+
+// Keys returns the key of every directory that is watched.
+func (w *Watcher) Keys() []uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Keys(w.names))
 }
 
 // bufferSize is some thousand events.
