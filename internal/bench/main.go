@@ -36,6 +36,7 @@ var measurements = []measurement{
 	{"keys", keys},
 	{"throughput", throughput},
 	{"idle", idle},
+	{"changes", changes},
 	{"make-run", makeRun},
 }
 
