@@ -46,6 +46,8 @@ func (r *Policy) byGit(d *directory, s *state, name string, found Names) (Verdic
 		}
 	}
 	switch {
+	case strings.HasPrefix(name, Reserved):
+		return Verdict{Class: Absent, Why: "Lazaret is writing it"}, true
 	case name == gitrules.Git:
 		return dotGit(found), true
 	case gitrules.Alias(name):

@@ -22,6 +22,15 @@ func TestW03OwnConfiguration(t *testing.T) {
 	w.wantNew(route.Shared, route.File, "src/lazaret.toml", "lazaret.toml.md")
 }
 
+// What the host is about to accept is not the sandbox's to touch on the way.
+func TestReservedNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, usual, repository())
+	w.wantNew(route.Absent, route.File, route.Reserved+"0", "src/"+route.Reserved+"0")
+	w.wantNew(route.Absent, route.Dir, route.Reserved+"0")
+	w.wantNew(route.Shared, route.File, ".lazaret-accept", "src/a"+route.Reserved)
+}
+
 func TestIgnored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, usual, repository())
