@@ -31,8 +31,9 @@ special files and hard links are refused, and so is a file of yours unless you g
 
 Of a git directory only objects, references, HEAD, index, logs and a configuration
 written anew (remotes over http and ssh, branches) are taken: no hooks, filters,
-includes or unfinished rebases. A rule file (.gitignore) stays where it is; what it
-reveals comes into force.`,
+includes or unfinished rebases. A rule file (.gitignore) stays as it is; what it
+reveals comes into force. Rule files, and directories other than git's, can be
+accepted only while the Domain does not run.`,
 		Example: `  lazaret state accept .envrc
   lazaret state accept vendor/lib/.git
   lazaret state accept --replace .vscode/tasks.json
@@ -229,7 +230,11 @@ func describeItem(w io.Writer, item *state.Item) {
 	}
 	switch item.Kind {
 	case state.RuleItem:
-		fmt.Fprintf(w, "  stays where it is; these rules come into force:\n")
+		how := "stays as it is; these rules come into force"
+		if item.Removal {
+			how = "was removed; its rules go out of force"
+		}
+		fmt.Fprintf(w, "  %s:\n", how)
 		writeLines(w, "  - ", item.Was)
 		writeLines(w, "  + ", item.Pieces[0].Text)
 	case state.FileItem:

@@ -344,7 +344,7 @@ func TestStateAcceptRuleFileAndRecovery(t *testing.T) {
 	w.write(filepath.Join(w.domain, "workspace/aside"), id+"/item", "x")
 	want := `an earlier acceptance was cut off: cut is held again
 .gitignore: rule file, 8 B
-  stays where it is; these rules come into force:
+  stays as it is; these rules come into force:
   - secret
   + !secret
 accepted .gitignore

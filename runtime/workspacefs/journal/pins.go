@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"lazaret.dev/lazaret/internal/canon"
+	"lazaret.dev/lazaret/runtime/workspacefs/route"
 )
 
 // Limits of pins. With them their file stays below maxFile.
@@ -93,6 +94,12 @@ func (p *Pins) ByGuest(path string, content []byte) error {
 // Awaits reports whether found, path's content now, is the guest's and not accepted.
 func (p Pin) Awaits(found []byte) bool {
 	sum := sha256.Sum256(found)
+	return p.By == Guest && slices.Equal(sum[:], p.Written)
+}
+
+// AwaitsRemoval is Awaits for a file that is gone: the guest removed it.
+func (p Pin) AwaitsRemoval(path string) bool {
+	sum := route.RemovedDigest(path)
 	return p.By == Guest && slices.Equal(sum[:], p.Written)
 }
 

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"os"
 	"path/filepath"
@@ -203,38 +204,48 @@ func TestAcceptCompletesNoBareRepository(t *testing.T) {
 
 func TestAcceptARuleFile(t *testing.T) {
 	t.Parallel()
-	for _, running := range []bool{false, true} {
-		w := newWorld(t)
-		o := state.Options{Running: running}
-		at := w.write(w.tree, ".gitignore", "!secret\n", 0o644)
-		pins := journal.NewPins()
-		w.must(pins.ByHost(".gitignore", []byte("secret\n"), false))
-		w.must(pins.ByGuest(".gitignore", []byte("!secret\n")))
-		data, err := pins.Snapshot()
-		w.must(err)
-		w.must(journal.SaveIn(w.place.Store, journal.PinsName)(data, true))
-		item, err := w.plan(".gitignore", o)
-		w.must(err)
-		if item.Kind != state.RuleItem || string(item.Was) != "secret\n" {
-			t.Errorf("%+v", item)
-		}
-		before, err := os.Stat(at)
-		w.must(err)
-		w.must(os.WriteFile(at, []byte("!all\n"), 0o644))
-		refused(t, "changed since", state.Apply(t.Context(), w.place, item, o))
-		w.must(os.WriteFile(at, []byte("!secret\n"), 0o644))
-		w.must(state.Apply(t.Context(), w.place, item, o))
-		after, err := os.Stat(at)
-		w.must(err)
-		if os.SameFile(before, after) || w.read(at) != "!secret\n" {
-			t.Error("a running file system would see no change of the host's")
-		}
-		back, err := journal.OpenPins(w.place.Store)
-		w.must(err)
-		if pin, _ := back.Get(".gitignore"); (pin.By == journal.Host) == running {
-			t.Errorf("running %t: %+v", running, pin)
-		}
+	w := newWorld(t)
+	at := w.write(w.tree, ".gitignore", "!secret\n", 0o644)
+	w.pin(map[string]journal.Pin{
+		".gitignore":      {Content: []byte("secret\n"), By: journal.Guest, Written: digest([]byte("!secret\n"))},
+		"gone/.gitignore": {Content: []byte("x\n"), By: journal.Guest, Written: digest([]byte("\x00removed\x00gone/.gitignore"))},
+	})
+	_, err := w.plan(".gitignore", state.Options{Running: true})
+	refused(t, "a running Domain", err)
+	item, err := w.plan(".gitignore", state.Options{})
+	w.must(err)
+	if item.Kind != state.RuleItem || string(item.Was) != "secret\n" || item.Removal {
+		t.Errorf("%+v", item)
 	}
+	w.must(os.WriteFile(at, []byte("!all\n"), 0o644))
+	refused(t, "changed since", state.Apply(t.Context(), w.place, item, state.Options{}))
+	w.must(os.WriteFile(at, []byte("!secret\n"), 0o644))
+	refused(t, "started since", state.Apply(t.Context(), w.place, item, state.Options{Running: true}))
+	w.must(state.Apply(t.Context(), w.place, item, state.Options{}))
+	w.must(w.accept("gone/.gitignore", state.Options{}))
+	refused(t, "twice", w.accept(".gitignore", state.Options{}))
+	back, err := journal.OpenPins(w.place.Store)
+	w.must(err)
+	if pin, _ := back.Get(".gitignore"); pin.By != journal.Host || string(pin.Content) != "!secret\n" {
+		t.Errorf("%+v", pin)
+	}
+	if pin, _ := back.Get("gone/.gitignore"); pin.By != journal.Host || !pin.Absent {
+		t.Errorf("%+v", pin)
+	}
+}
+
+func digest(b []byte) []byte {
+	sum := sha256.Sum256(b)
+	return sum[:]
+}
+
+func (w *world) pin(all map[string]journal.Pin) {
+	w.t.Helper()
+	pins := journal.NewPins()
+	w.must(pins.Replace(all))
+	data, err := pins.Snapshot()
+	w.must(err)
+	w.must(journal.SaveIn(w.place.Store, journal.PinsName)(data, true))
 }
 
 // An acceptance that was cut off after the sandbox's copy had left is undone.

@@ -337,7 +337,7 @@ func (w *walk) ruleFiles() {
 	}
 	for at, pin := range pins.All() {
 		data, err := readBelow(w.place.Tree, at, maxRules)
-		if err == nil && pin.Awaits(data) {
+		if err == nil && pin.Awaits(data) || errors.Is(err, fs.ErrNotExist) && pin.AwaitsRemoval(at) {
 			w.report.Found = append(w.report.Found, Found{Path: at, Class: RuleFile, Bytes: int64(len(data)), Acceptable: true})
 		}
 	}

@@ -89,6 +89,7 @@ type Item struct {
 	Bytes    int64
 	Preview  []byte // of one small file
 	Was      []byte // of a rule file: what is in force
+	Removal  bool   // of a rule file: the sandbox removed it
 }
 
 // Options decide what is refused.
@@ -107,7 +108,7 @@ func Plan(ctx context.Context, p Place, at string, o Options) (*Item, error) {
 	}
 	st, err := statBelow(p.Store, heldName+"/"+at)
 	if errors.Is(err, fs.ErrNotExist) {
-		return planRule(p, at)
+		return planRule(p, at, o)
 	}
 	if err != nil {
 		return nil, unreadable(at, err)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"lazaret.dev/lazaret/runtime/workspacefs/route"
 )
 
 // Names in Domain storage (docs/workspace.md).
@@ -20,7 +22,7 @@ const (
 
 // Temporary begins the name of what Apply is writing. The workspace file system
 // shows no such name to a sandbox and lets it make none.
-const Temporary = ".lazaret-accept-"
+const Temporary = route.Reserved
 
 // Place is the two directories everything happens in. Both stay the caller's.
 type Place struct {
