@@ -24,7 +24,7 @@ const (
 	defaultBurst  = 50
 	defaultFold   = 16
 	defaultQueue  = 1024
-	defaultSettle = 5 * time.Millisecond
+	defaultSettle = 2 * time.Millisecond
 )
 
 func (o Options) withDefaults() Options {
