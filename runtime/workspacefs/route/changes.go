@@ -117,15 +117,12 @@ func (r *Policy) repoOf(dir string) *repo {
 }
 
 // start takes in a rule file for the first time. What the sandbox wrote in an
-// earlier generation, or elsewhere in this one, does not count.
+// earlier generation does not count.
 func (r *Policy) start(p *repo, path string, content []byte, found bool) error {
 	content = present(content, found)
-	f, sum := &ruleFile{pinned: content, current: content}, mark(path, content)
-	switch pin := r.config.Pins[path]; {
-	case pin.Guest && pin.Written == sum && pin.Absent, !pin.Guest && r.written[sum]:
-		f.pinned = nil
-	case pin.Guest && (pin.Written == sum || r.written[sum]):
-		f.pinned = orEmpty(pin.Content)
+	f := &ruleFile{pinned: content, current: content}
+	if pin := r.config.Pins[path]; pin.Guest && pin.Written == mark(path, content) {
+		f.pinned = present(pin.Content, !pin.Absent)
 	}
 	if err := p.setFile(path, f); err != nil {
 		return fmt.Errorf("%q: %w", path, err)
@@ -139,7 +136,7 @@ func (r *Policy) adopt(p *repo, path string, content []byte, found bool) (bool, 
 	content = present(content, found)
 	f := p.file(path)
 	next := &ruleFile{pinned: content, current: content}
-	if same(content, f.current) || r.suspected(mark(path, content)) {
+	if r.suspected(version{path, mark(path, content)}) {
 		next.pinned = f.pinned
 	}
 	return p.replace(path, f, next)
@@ -150,7 +147,7 @@ func (r *Policy) suspect(p *repo, path string, content []byte, found bool) (bool
 	content = present(content, found)
 	f := p.file(path)
 	if !same(content, f.pinned) {
-		r.remember(mark(path, content))
+		r.remember(version{path, mark(path, content)})
 	}
 	return p.replace(path, f, &ruleFile{pinned: f.pinned, current: content})
 }
@@ -159,16 +156,21 @@ func (r *Policy) suspect(p *repo, path string, content []byte, found bool) (bool
 // the host writes is adopted until the next generation.
 const maxWritten = 1 << 16
 
-func (r *Policy) remember(d digest) {
+// A version is one content that a rule file has had.
+type version struct {
+	path    string
+	content digest
+}
+
+func (r *Policy) remember(v version) {
 	if len(r.written) < maxWritten {
-		r.written[d] = true
+		r.written[v] = true
 	}
 }
 
-func (r *Policy) suspected(d digest) bool { return r.written[d] || len(r.written) >= maxWritten }
+func (r *Policy) suspected(v version) bool { return r.written[v] || len(r.written) >= maxWritten }
 
-// mark is what a rule file's content is remembered by. Removing one is remembered for
-// its path only.
+// mark is what a rule file's content is remembered by; nil stands for its removal.
 func mark(path string, content []byte) digest {
 	if content == nil {
 		return sha256.Sum256([]byte("\x00removed\x00" + path))

@@ -2,6 +2,7 @@ package route_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"lazaret.dev/lazaret/runtime/workspacefs/route"
@@ -203,4 +204,17 @@ func TestRepositoryMadeByTheHostWhileRunning(t *testing.T) {
 		t.Errorf("got %v, %v", outdated, err)
 	}
 	w.want(route.Shared, "sub/a.log")
+}
+
+func TestRuleFilesAreNamed(t *testing.T) {
+	t.Parallel()
+	files := repository()
+	files["src/.gitignore"], files["sub/.git/HEAD"] = "x", "x"
+	w := newWorld(t, usual, files)
+	w.enter("src")
+	w.enter("sub")
+	want := []string{".git/index", ".git/info/exclude", ".gitignore", "src/.gitignore", "sub/.git/index", "sub/.git/info/exclude"}
+	if got := w.policy.RuleFiles(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

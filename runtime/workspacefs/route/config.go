@@ -50,8 +50,8 @@ type Config struct {
 // Errors: a pattern that is none, an index or an ignore file that cannot be
 // understood (fault.Workspace).
 func New(c Config) (*Policy, error) {
-	r := &Policy{config: c, hidden: hiddenOf(c.Hidden), protected: set(c.Protected), above: map[string]bool{}, repos: map[string]*repo{},
-		written: map[digest]bool{}}
+	r := &Policy{config: c, hidden: hiddenOf(c.Hidden), above: map[string]bool{}, repos: map[string]*repo{},
+		written: map[version]bool{}}
 	var err error
 	if r.masks, err = globsOf(c.Masks); err != nil {
 		return nil, fmt.Errorf("masks: %w", err)
@@ -59,15 +59,15 @@ func New(c Config) (*Policy, error) {
 	if r.secrets, err = globsOf(c.Secrets); err != nil {
 		return nil, fmt.Errorf("secrets: %w", err)
 	}
-	for _, pin := range c.Pins {
+	for path, pin := range c.Pins {
 		if pin.Guest {
-			r.written[pin.Written] = true
+			r.written[version{path, pin.Written}] = true
 		}
 	}
-	for _, list := range [...][]string{c.Hidden, c.Protected} {
-		for _, path := range list {
-			r.pinAbove(path)
-		}
+	r.protected.Store(&map[string]bool{})
+	r.Protect(c.Protected)
+	for _, path := range c.Hidden {
+		r.pinAbove(path)
 	}
 	if r.top, err = r.open(""); err != nil {
 		return nil, &fault.Error{Kind: fault.Workspace, Message: "the rules of this workspace's repository cannot be read",

@@ -122,6 +122,12 @@ func TestG13G14WhatTheConfigurationRefersTo(t *testing.T) {
 	if !w.at("tools").Pinned || !w.at("build").Pinned {
 		t.Error("what lies above a protected path can be moved")
 	}
+	before := w.policy.Generation()
+	if w.policy.Protect(config.Protected) || !w.policy.Protect([]string{"src/main.go"}) || w.policy.Generation() != before+1 {
+		t.Error("the generation does not follow the host's configuration")
+	}
+	w.want(route.ReadOnly, "src/main.go")
+	w.want(route.Shared, "build/gitconfig")
 }
 
 func TestG23OutsideGitDirectory(t *testing.T) {

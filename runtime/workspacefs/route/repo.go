@@ -24,10 +24,20 @@ type repo struct {
 	current rules
 	files   map[string]*ruleFile // by path in the workspace
 	differ  int                  // how many of them differ
-	// held are the tracked paths that count, in order. now are those of the index as it
-	// is; the sandbox may have written it.
+	// trusted are the tracked paths that count, in order. now are those of the index as
+	// it is; the sandbox may have written it.
 	trusted []string
 	now     *gitindex.Set
+}
+
+func (p *repo) ruleFiles(list []string) []string {
+	for path := range p.files {
+		list = append(list, path)
+	}
+	if p.gitDir != "" {
+		list = append(list, p.gitDir+"/index", p.gitDir+"/info/exclude")
+	}
+	return list
 }
 
 // rules are ignore rules of one work tree.

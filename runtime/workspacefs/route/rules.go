@@ -1,6 +1,8 @@
 package route
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -12,7 +14,7 @@ type Policy struct {
 	config         Config
 	masks, secrets globs
 	hidden         map[string]bool
-	protected      map[string]bool
+	protected      atomic.Pointer[map[string]bool] // Config.Protected
 	root           *directory
 	generation     atomic.Uint64
 
@@ -20,7 +22,7 @@ type Policy struct {
 	top     *repo            // never changes
 	repos   map[string]*repo // nested ones, by their root
 	above   map[string]bool  // directories above something protected
-	written map[digest]bool  // contents of rule files that the sandbox wrote
+	written map[version]bool // contents of rule files that the sandbox wrote
 }
 
 // Root returns the workspace's own directory.
@@ -64,6 +66,36 @@ func (r *Policy) Found(path string) {
 	if r.pinAbove(path) {
 		r.generation.Add(1)
 	}
+}
+
+// Protect replaces Config.Protected, whose source is the host's git configuration. It
+// reports whether any answer changed.
+func (r *Policy) Protect(paths []string) (outdated bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := set(paths)
+	if maps.Equal(next, *r.protected.Load()) {
+		return false
+	}
+	r.protected.Store(&next)
+	for path := range next {
+		r.pinAbove(path)
+	}
+	r.generation.Add(1)
+	return true
+}
+
+// RuleFiles are the rule files that Changes has to be told of again when events were
+// lost.
+func (r *Policy) RuleFiles() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	list := r.top.ruleFiles(nil)
+	for _, p := range r.repos {
+		list = p.ruleFiles(list)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // pinAbove pins every directory above path. r.mu is held, or r is being made.

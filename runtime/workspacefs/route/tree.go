@@ -41,7 +41,7 @@ func (r *Policy) byGit(d *directory, s *state, name string, found Names) (Verdic
 		switch path := join(d.path, name); {
 		case r.hidden[fold(path)]:
 			return Verdict{Class: Absent, Why: "Lazaret's own configuration"}, true
-		case r.protected[path]:
+		case (*r.protected.Load())[path]:
 			return seal(found, "the host's git configuration refers to it"), true
 		}
 	}
@@ -151,7 +151,8 @@ func (r *Policy) hides(s *state, name string, found Names) bool {
 		path := join(s.rel, name)
 		return !s.repo.tracked(path) && !s.repo.trackedBelow(path)
 	}
-	if found.Host != None || !s.current && !(s.repo.differs() && s.repo.current.ignoresAny(s.rel, name, found)) {
+	suggested := s.current || s.repo.differs() && s.repo.current.ignoresAny(s.rel, name, found)
+	if found.Host != None || !suggested {
 		return false
 	}
 	path := join(s.rel, name)
