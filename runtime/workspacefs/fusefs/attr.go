@@ -69,11 +69,9 @@ func (v *view) attributes(n *node) (*unix.Statx_t, error) {
 	if n.virtual() {
 		return v.virtualAttributes()
 	}
-	for _, s := range []*slot{&n.path, &n.writing, &n.reading} {
-		if d := v.fs.pool.take(s); d != nil {
-			defer d.release()
-			return stat(d.fd)
-		}
+	if d := v.openOf(n); d != nil {
+		defer d.release()
+		return stat(d.fd)
 	}
 	if n.isDir() {
 		d, err := v.itself(n)
@@ -92,6 +90,17 @@ func (v *view) attributes(n *node) (*unix.Statx_t, error) {
 		err = unix.ESTALE
 	}
 	return st, err
+}
+
+// openOf returns whatever is open of a node, nil for nothing. The caller releases it.
+func (v *view) openOf(n *node) *descriptor {
+	if d := v.fs.pool.take(&n.path); d != nil {
+		return d
+	}
+	if d := v.fs.files.take(&n.writing); d != nil {
+		return d
+	}
+	return v.fs.files.take(&n.reading)
 }
 
 func (v *view) attributesOfStandIn(n *node) (*unix.Statx_t, error) {

@@ -72,8 +72,7 @@ func (v *view) same(n *node, fd int) (int, error) {
 // stale is the error for a file that is not where it was: the kernel then asks for
 // its name again.
 func stale(err error) error {
-	switch err {
-	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP:
+	if is(err, unix.ENOENT, unix.ENOTDIR, unix.ELOOP) {
 		return unix.ESTALE
 	}
 	return err
@@ -96,7 +95,7 @@ func (v *view) mirror(dir *node, b backend) (*descriptor, error) {
 		return d, nil
 	}
 	fd, err := beneath(v.fs.roots[b], v.table.pathOf(dir), unix.O_DIRECTORY)
-	absent = err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ESTALE
+	absent = is(err, unix.ENOENT, unix.ENOTDIR, unix.ESTALE)
 	if err != nil && !absent {
 		return nil, err
 	}
@@ -127,7 +126,7 @@ func (v *view) verified(dir *node, b backend) (int, error) {
 // the host's directories, as far as this process can still use it.
 func (v *view) made(dir *node, b backend) (int, error) {
 	fd, err := v.verified(dir, b)
-	if dir.key.backend == b || err != unix.ESTALE {
+	if dir.key.backend == b || !is(err, unix.ESTALE) {
 		return fd, err
 	}
 	if dir.root {
@@ -149,7 +148,7 @@ func (v *view) made(dir *node, b backend) (int, error) {
 	}
 	defer unix.Close(above)
 	err = unix.Mkdirat(above, name, uint32(st.Mode)&0o777|0o700)
-	if err != nil && err != unix.EEXIST {
+	if err != nil && !is(err, unix.EEXIST) {
 		return -1, err
 	}
 	v.fs.mirrors.Add(1)

@@ -21,6 +21,8 @@ type Events interface {
 	Created(path string, verdict route.Verdict)
 	Wrote(path string, verdict route.Verdict)
 	Removed(path string, verdict route.Verdict)
+	// Renamed comes twice for an exchange. The verdict is about to; its mark is that of
+	// from where to has none.
 	Renamed(from, to string, verdict route.Verdict)
 	// MadeHeldDir says that a directory in Domain storage now stands where the
 	// directory above it is the host's. dir is an O_PATH descriptor of it, valid
@@ -48,7 +50,7 @@ type Config struct {
 
 	Cache       time.Duration // of entries, attributes and absent names; 0 is an hour
 	Unwatched   time.Duration // the same below an unwatched directory; 0 is a second
-	Descriptors int           // how many to keep open; 0 is half of RLIMIT_NOFILE
+	Descriptors int           // how many to keep open; 0 is what RLIMIT_NOFILE allows, and no more than needed
 	Log         *log.Logger   // the protocol's complaints; nil is the standard logger
 }
 
@@ -58,7 +60,8 @@ type FS struct {
 	roots   [transient + 1]int // by backend
 	device  uint64             // of the host tree
 	self    int                // this process's descriptors, as a directory
-	pool    *pool
+	pool    *pool              // of places
+	files   *pool              // of files open for reading and writing
 	links   links
 	written written
 
@@ -92,8 +95,11 @@ func New(config Config) (*FS, error) {
 	for b, f := range map[backend]*os.File{host: config.Host, held: config.Held, transient: config.Transient} {
 		fs.roots[b] = int(f.Fd())
 		st, err := stat(fs.roots[b])
-		if err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
-			return nil, fmt.Errorf("make a workspace file system: %q is no directory (%v)", f.Name(), err)
+		if err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+			err = unix.ENOTDIR
+		}
+		if err != nil {
+			return nil, fmt.Errorf("make a workspace file system: %q: %w", f.Name(), err)
 		}
 		if b == host {
 			fs.device = device(st)
@@ -108,8 +114,8 @@ func New(config Config) (*FS, error) {
 		return nil, err
 	}
 	unix.Umask(0)
-	fs.self, fs.pool = self, newPool(budget)
-	fs.written.slots, fs.written.pool = map[*slot]struct{}{}, fs.pool
+	fs.self, fs.pool, fs.files = self, newPool(budget), newPool(min(budget, maxFiles))
+	fs.written.slots, fs.written.pool = map[*slot]struct{}{}, fs.files
 	for _, kind := range []View{Tree, Git} {
 		fs.views[kind] = newView(fs, kind)
 	}
@@ -132,8 +138,15 @@ func descriptors(asked int) (int, error) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return 0, fmt.Errorf("read the limit of open files: %w", err)
 	}
-	return int(min(limit.Cur, 1<<20)) / 2, nil
+	return int(min(limit.Cur/2, maxPlaces)), nil
 }
+
+// maxPlaces and maxFiles are how many descriptors are of use: a directory saves a walk,
+// a file the host has deleted in the meantime keeps its space.
+const (
+	maxPlaces = 16 << 10
+	maxFiles  = 512
+)
 
 // tell calls f when there is somebody to tell. It must be called without locks.
 func (fs *FS) tell(f func(Events)) {

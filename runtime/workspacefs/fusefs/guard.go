@@ -55,6 +55,18 @@ func guardKind(mode uint32, verdict route.Verdict) unix.Errno {
 	return unix.EPERM
 }
 
+// guardMove says with which error it is refused to bring something that exists, of the
+// given kind, to a name.
+func guardMove(kind uint32, verdict route.Verdict) unix.Errno {
+	if errno := guard(create, verdict); errno != 0 {
+		return errno
+	}
+	if verdict.Git && kind != unix.S_IFREG && kind != unix.S_IFDIR {
+		return unix.EROFS
+	}
+	return 0
+}
+
 // guardLinks refuses to change a host file that has names nobody knows.
 func (fs *FS) guardLinks(n *node, st *unix.Statx_t) unix.Errno {
 	if n.key.backend != host || st.Nlink <= 1 || uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {

@@ -41,7 +41,7 @@ func (v *view) openable(n *node, flags uint32) error {
 // Release answers RELEASE in the git view.
 func (v *view) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
 	if n, err := v.node(in.NodeId); err == nil && in.Flags&unix.O_ACCMODE != unix.O_RDONLY {
-		v.fs.pool.drop(&n.writing)
+		v.fs.files.drop(&n.writing)
 	}
 }
 
@@ -106,7 +106,7 @@ func (v *view) located(n *node) (*descriptor, error) {
 
 // reader returns a file open for reading. The caller releases it.
 func (v *view) reader(n *node) (*descriptor, error) {
-	if d := v.fs.pool.take(&n.reading); d != nil {
+	if d := v.fs.files.take(&n.reading); d != nil {
 		return d, nil
 	}
 	if n.kind != unix.S_IFREG {
@@ -121,7 +121,7 @@ func (v *view) reader(n *node) (*descriptor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.fs.pool.keep(&n.reading, fd), nil
+	return v.fs.files.keep(&n.reading, fd), nil
 }
 
 // writer returns a file open for writing that changeable has returned the place of.
@@ -130,7 +130,7 @@ func (v *view) writer(n *node, place *descriptor) (*descriptor, error) {
 	if n.kind != unix.S_IFREG {
 		return nil, unix.EINVAL
 	}
-	if d := v.fs.pool.take(&n.writing); d != nil {
+	if d := v.fs.files.take(&n.writing); d != nil {
 		return d, nil
 	}
 	fd, err := v.fs.reopen(place.fd, unix.O_WRONLY)
@@ -138,7 +138,7 @@ func (v *view) writer(n *node, place *descriptor) (*descriptor, error) {
 		return nil, err
 	}
 	v.fs.written.add(&n.writing)
-	return v.fs.pool.keep(&n.writing, fd), nil
+	return v.fs.files.keep(&n.writing, fd), nil
 }
 
 // spliceFrom is the request size from which data is spliced instead of copied.

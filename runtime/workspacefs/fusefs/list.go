@@ -61,6 +61,34 @@ func (v *view) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryLis
 	return fuse.OK
 }
 
+// ReadDirPlus answers READDIRPLUS: a listing that spares the lookups.
+func (v *view) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	dir, err := v.node(in.NodeId)
+	if err != nil {
+		return status(err)
+	}
+	entries, err := v.entriesFrom(dir, in.Offset)
+	if err != nil {
+		return status(err)
+	}
+	for i := range entries {
+		e := &entries[i]
+		known := out.AddDirLookupEntry(fuse.DirEntry{Mode: e.kind, Name: e.name, Ino: e.inode, Off: e.position})
+		if known == nil {
+			return fuse.OK
+		}
+		if e.position < firstPosition || dir.virtual() {
+			continue
+		}
+		// What is gone by now stays listed, and the kernel will ask for it.
+		if f, err := v.find(dir, e.name); err == nil && f.st != nil {
+			v.entry(known, dir, e.name, f)
+		}
+	}
+	v.finished(dir)
+	return fuse.OK
+}
+
 // entriesFrom returns what is listed after a position.
 func (v *view) entriesFrom(dir *node, offset uint64) ([]entry, error) {
 	if dir.virtual() {

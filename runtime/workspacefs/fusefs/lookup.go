@@ -97,12 +97,15 @@ func (v *view) placeOf(n *node) (*descriptor, error) {
 }
 
 // AddGitDir adds the directory of the host at path, relative to the workspace, to
-// the root of the git view, and returns its number, which is its name there. The
-// error says that there is no such directory, or that it is not the host's.
+// the root of the git view, and returns its number, which is its name there; "" is the
+// host tree itself, where that is a git directory. The error says that there is no such directory, or that it is not the host's.
 func (fs *FS) AddGitDir(path string) (int, error) {
 	v := fs.views[Git]
 	n := v.workspace
 	for name := range strings.SplitSeq(path, "/") {
+		if path == "" {
+			break
+		}
 		f, err := v.lookup(n, name)
 		if err == nil && (f.st == nil || !f.isDir() || f.backend != host) {
 			err = unix.ENOTDIR

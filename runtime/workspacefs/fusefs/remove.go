@@ -130,7 +130,7 @@ func (v *view) clearMirrors(dir *node, name string) error {
 		}
 		err = v.prune(d.fd, name, maxDepth)
 		d.release()
-		if err != nil && err != unix.ENOENT && err != unix.ENOTDIR {
+		if err != nil && !is(err, unix.ENOENT, unix.ENOTDIR) {
 			return err
 		}
 	}

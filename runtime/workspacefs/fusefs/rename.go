@@ -9,9 +9,10 @@ import (
 
 // end is one end of a rename.
 type end struct {
-	dir  *node
-	name string
-	f    *found // what is there
+	dir     *node
+	name    string
+	f       *found        // what is there
+	becomes route.Verdict // what is decided about what comes there
 }
 
 // Rename answers RENAME and RENAME2.
@@ -28,43 +29,55 @@ func (v *view) Rename(_ <-chan struct{}, in *fuse.RenameIn, oldName, newName str
 		return fuse.EINVAL
 	}
 	a, b := &end{dir: from, name: oldName}, &end{dir: to, name: newName}
-	if err := v.rename(a, b, uint(in.Flags)); err != nil {
+	if done, err := v.rename(a, b, uint(in.Flags)); err != nil || !done {
 		return status(err)
 	}
 	v.fs.tell(func(e Events) {
-		e.Renamed(v.table.join(from, oldName), v.table.join(to, newName), a.f.verdict)
+		before, after := v.table.join(from, oldName), v.table.join(to, newName)
+		e.Renamed(before, after, marked(b.becomes, a.f.verdict))
+		if in.Flags&unix.RENAME_EXCHANGE != 0 {
+			e.Renamed(after, before, marked(a.becomes, b.f.verdict))
+		}
 	})
 	return fuse.OK
 }
 
-func (v *view) rename(a, b *end, flags uint) error {
+func marked(verdict, otherwise route.Verdict) route.Verdict {
+	if verdict.Mark == route.Plain {
+		verdict.Mark = otherwise.Mark
+	}
+	return verdict
+}
+
+// rename does it, unless there is nothing to do.
+func (v *view) rename(a, b *end, flags uint) (done bool, err error) {
 	v.fs.tree.Lock()
 	defer v.fs.tree.Unlock()
 	if a.dir.virtual() || b.dir.virtual() {
-		return unix.EBUSY
+		return false, unix.EBUSY
 	}
 	backend, err := v.movable(a, b, flags)
 	if err != nil || backend == nowhere {
-		return err
+		return false, err
 	}
 	from, err := v.verified(a.dir, backend)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer unix.Close(from)
 	to, err := v.made(b.dir, backend)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer unix.Close(to)
 	if b.f.st != nil && flags&unix.RENAME_EXCHANGE == 0 {
 		v.hold(b.dir, b.name, b.f)
 	}
 	if err := unix.Renameat2(from, a.name, to, b.name, flags); err != nil {
-		return err
+		return false, err
 	}
 	v.moved(a, b, flags)
-	return nil
+	return true, nil
 }
 
 // movable judges both names of a rename and returns the backend it happens in,
@@ -130,10 +143,8 @@ func (v *view) crossing(a, b *end) (backend, error) {
 	if err != nil {
 		return 0, err
 	}
-	if errno := guard(create, verdict); errno != 0 {
-		return 0, errno
-	}
-	if errno := guardKind(kind, verdict); errno != 0 && (verdict.Git || !a.f.verdict.Git) && kind == unix.S_IFLNK {
+	b.becomes = verdict
+	if errno := guardMove(kind, verdict); errno != 0 {
 		return 0, errno
 	}
 	if where != a.f.backend || verdict.Class != a.f.verdict.Class {
@@ -177,10 +188,69 @@ func (v *view) subtree(a, b *end, verdict route.Verdict) error {
 	if err := v.shared(fd, before, after, &left); err != nil {
 		return err
 	}
+	if err := v.mirrored(n, fd, &left); err != nil {
+		return err
+	}
 	if err := v.clearMirrors(a.dir, a.name); err != nil {
 		return unix.EXDEV
 	}
 	return nil
+}
+
+// mirrored fails with EXDEV when a mirror of a host directory, which is open, shows
+// something there or below.
+func (v *view) mirrored(n *node, dir int, left *int) error {
+	for b := held; b <= transient; b++ {
+		d, err := v.mirror(n, b)
+		if err != nil {
+			return err
+		}
+		if d == nil {
+			continue
+		}
+		err = v.bare(d.fd, dir, left)
+		d.release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bare fails with EXDEV when a mirror has anything but mirrors of directories.
+func (v *view) bare(mirror, dir int, left *int) error {
+	fd, err := unix.Openat(mirror, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	entries, err := v.fs.readAll(fd, held, 0)
+	if err != nil {
+		return err
+	}
+	if *left -= len(entries); *left < 0 {
+		return unix.EXDEV
+	}
+	for _, e := range entries {
+		if err := v.bareBelow(fd, dir, e.name, left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *view) bareBelow(mirror, dir int, name string, left *int) error {
+	below, err := openPath(mirror, name, unix.O_DIRECTORY)
+	if err != nil {
+		return unix.EXDEV
+	}
+	defer unix.Close(below)
+	of, err := openPath(dir, name, unix.O_DIRECTORY)
+	if err != nil {
+		return unix.EXDEV
+	}
+	defer unix.Close(of)
+	return v.bare(below, of, left)
 }
 
 func lookIn(dir int) route.Look {

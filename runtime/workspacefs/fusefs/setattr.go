@@ -67,7 +67,7 @@ func (v *view) setMode(n *node, place *descriptor, in *fuse.SetAttrIn) error {
 	if n.kind == unix.S_IFLNK {
 		return unix.EOPNOTSUPP
 	}
-	v.fs.pool.drop(&n.writing) // it may be made executable, and executed
+	v.fs.files.drop(&n.writing) // it may be made executable, and executed
 	return unix.Fchmodat(v.fs.self, strconv.Itoa(place.fd), mode, 0)
 }
 

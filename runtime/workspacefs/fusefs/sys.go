@@ -2,6 +2,7 @@ package fusefs
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -54,11 +55,11 @@ func beneath(root int, path string, flags uint64) (fd int, err error) {
 			fd, err = unix.Openat2(root, path, &how)
 			return err
 		})
-		if err != unix.EAGAIN {
+		if !is(err, unix.EAGAIN) {
 			break
 		}
 	}
-	if err == unix.ELOOP {
+	if is(err, unix.ELOOP) {
 		err = unix.ESTALE // a link where a directory was
 	}
 	return fd, err
@@ -77,10 +78,16 @@ func (fs *FS) reopen(place, flags int) (fd int, err error) {
 // again repeats f while signals interrupt it.
 func again(f func() error) error {
 	for {
-		if err := f(); err != unix.EINTR {
+		if err := f(); !is(err, unix.EINTR) {
 			return err
 		}
 	}
+}
+
+// is says that err is one of the given.
+func is(err error, errnos ...unix.Errno) bool {
+	var errno unix.Errno
+	return errors.As(err, &errno) && slices.Contains(errnos, errno)
 }
 
 // status is the answer to the kernel for err.

@@ -72,7 +72,7 @@ func (v *view) probe(dir *node, b backend, name string) (*unix.Statx_t, error) {
 	}
 	defer d.release()
 	st, err := statAt(d.fd, name)
-	if err == unix.ENOENT {
+	if is(err, unix.ENOENT) {
 		return nil, nil
 	}
 	return st, err

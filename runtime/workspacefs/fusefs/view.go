@@ -40,7 +40,7 @@ type view struct {
 }
 
 func newView(fs *FS, kind View) *view {
-	v := &view{RawFileSystem: fuse.NewDefaultRawFileSystem(), fs: fs, kind: kind, table: newTable(fs.pool)}
+	v := &view{RawFileSystem: fuse.NewDefaultRawFileSystem(), fs: fs, kind: kind, table: newTable(fs.pool, fs.files)}
 	if kind == Git {
 		v.table.root(key{backend: nowhere}, route.Verdict{Class: route.ReadOnly, Git: true, Why: "the git view's root"})
 	}
@@ -74,8 +74,13 @@ func (fs *FS) Serve(connection *os.File, which View) error {
 		MaxWrite:             maxWrite,
 		MaxBackground:        64,
 		EnableSymlinkCaching: true,
-		DisableReadDirPlus:   true,
-		Logger:               fs.config.Log,
+		// A first listing brings the attributes along; later ones come from the kernel's
+		// own copy. Without KILLPRIV the kernel asks for security labels before a write.
+		ExtraCapabilities: fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_HANDLE_KILLPRIV_V2,
+		// What is watched is dropped when it changes, not when its times do: they also
+		// change by what the sandbox writes.
+		ExplicitDataCacheControl: fs.config.OnDirectory != nil,
+		Logger:                   fs.config.Log,
 	})
 	if err != nil {
 		unix.Close(notify)

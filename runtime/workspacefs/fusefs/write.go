@@ -96,7 +96,7 @@ func (v *view) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	if n.key.backend == nowhere || n.kind != unix.S_IFREG {
 		return fuse.OK
 	}
-	d := v.fs.pool.take(&n.writing)
+	d := v.fs.files.take(&n.writing)
 	if d == nil {
 		if d, err = v.reader(n); err != nil {
 			return status(err)

@@ -37,7 +37,7 @@ func (v *view) opened(n *node) (int, error) {
 // GetXAttr answers GETXATTR.
 func (v *view) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, name string, dest []byte) (uint32, fuse.Status) {
 	n, err := v.attributed(header.NodeId, name)
-	if err == unix.EOPNOTSUPP {
+	if is(err, unix.EOPNOTSUPP) {
 		return 0, fuse.ENODATA
 	}
 	if err != nil {
@@ -55,7 +55,7 @@ func (v *view) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, name string, d
 // ListXAttr answers LISTXATTR.
 func (v *view) ListXAttr(_ <-chan struct{}, header *fuse.InHeader, dest []byte) (uint32, fuse.Status) {
 	n, err := v.attributed(header.NodeId, "user.")
-	if err == unix.EOPNOTSUPP {
+	if is(err, unix.EOPNOTSUPP) {
 		return 0, fuse.OK
 	}
 	if err != nil {
