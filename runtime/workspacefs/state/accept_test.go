@@ -191,6 +191,28 @@ func TestAcceptFollowsNoLinkOfTheWorkspace(t *testing.T) {
 	w.gone(filepath.Join(w.elsewhere, "e"))
 }
 
+// A link that stays in the workspace leads into .git all the same, and one that stays
+// in Domain storage to what was not shown.
+func TestAcceptFollowsNoInnerLink(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write(w.held, "d/pre-commit", "x", 0o755)
+	w.write(w.tree, ".git/hooks/README", "x", 0o644)
+	w.must(os.Symlink(".git/hooks", filepath.Join(w.tree, "d")))
+	refused(t, "into .git", w.accept("d/pre-commit", state.Options{}))
+	w.gone(filepath.Join(w.tree, ".git/hooks/pre-commit"))
+	w.must(os.Remove(filepath.Join(w.tree, "d")))
+	w.must(w.accept("d/pre-commit", state.Options{}))
+
+	w.write(w.held, "real/f", "x", 0o644)
+	w.must(os.Symlink("real", filepath.Join(w.held, "alias")))
+	if err := w.accept("alias/f", state.Options{}); err == nil {
+		t.Error("followed a link in Domain storage")
+	}
+	w.gone(filepath.Join(w.tree, "alias"))
+	w.must(w.accept("real/f", state.Options{}))
+}
+
 func TestAcceptCompletesNoBareRepository(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
