@@ -204,13 +204,13 @@ func TestAcceptFollowsNoInnerLink(t *testing.T) {
 	w.must(os.Remove(filepath.Join(w.tree, "d")))
 	w.must(w.accept("d/pre-commit", state.Options{}))
 
-	w.write(w.held, "real/f", "x", 0o644)
+	w.write(w.held, "real/sub/f", "x", 0o644)
 	w.must(os.Symlink("real", filepath.Join(w.held, "alias")))
-	if err := w.accept("alias/f", state.Options{}); err == nil {
+	if err := w.accept("alias/sub/f", state.Options{}); err == nil {
 		t.Error("followed a link in Domain storage")
 	}
 	w.gone(filepath.Join(w.tree, "alias"))
-	w.must(w.accept("real/f", state.Options{}))
+	w.must(w.accept("real/sub/f", state.Options{}))
 }
 
 func TestAcceptCompletesNoBareRepository(t *testing.T) {
