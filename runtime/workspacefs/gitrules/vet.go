@@ -14,13 +14,13 @@ import (
 // not.
 var ErrUnsafe = errors.New("unsafe for git on the host")
 
-// Vet checks what is about to become the vetted file name of a git directory.
+// Vet checks what is about to become the vetted file name of a directory of a place.
 // The reason is git itself: it does not check paths again when it reads an index, so
 // "git checkout ." writes an entry ".git/hooks/pre-commit" or "../x" as it stands
 // (tried with 2.39); and it creates the file a symbolic reference names.
 // Errors: ErrUnsafe.
-func Vet(name string, content []byte) error {
-	if name == "index" {
+func Vet(in Place, name string, content []byte) error {
+	if (in == Main || in == Linked) && name == "index" {
 		return vetIndex(content)
 	}
 	return vetRef(content)

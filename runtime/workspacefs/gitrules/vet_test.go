@@ -4,6 +4,9 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"lazaret.dev/lazaret/runtime/workspacefs/gitrules"
@@ -29,13 +32,13 @@ func TestUnsafeIndexes(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{".git/hooks/pre-commit", "../x", "a/../b", "sub/.git/config", ".GIT/config", "git~1/config", ".git ",
 		"a/.git\u200c/x", `a\..\b`, `.git\hooks\x`} {
-		if err := gitrules.Vet("index", index("", path)); !errors.Is(err, gitrules.ErrUnsafe) {
+		if err := gitrules.Vet(gitrules.Main, "index", index("", path)); !errors.Is(err, gitrules.ErrUnsafe) {
 			t.Errorf("an index with %q: %v", path, err)
 		}
 	}
 	for name, content := range map[string][]byte{"untracked cache": index("TREE\x00\x00\x00\x01xUNTR\x00\x00\x00\x01x", "a"), "noise": []byte("x"),
 		"split": index("link\x00\x00\x00\x00", "a")} {
-		if err := gitrules.Vet("index", content); !errors.Is(err, gitrules.ErrUnsafe) {
+		if err := gitrules.Vet(gitrules.Main, "index", content); !errors.Is(err, gitrules.ErrUnsafe) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -49,7 +52,7 @@ func TestHarmlessIndexes(t *testing.T) {
 		"a name like UNTR":   index("", "UNTR", "UNTR\x01"),
 		"UNTR in other data": index("TREE\x00\x00\x00\x06xUNTRx", "a"),
 	} {
-		if err := gitrules.Vet("index", content); err != nil {
+		if err := gitrules.Vet(gitrules.Main, "index", content); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -58,12 +61,12 @@ func TestHarmlessIndexes(t *testing.T) {
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"ref: hooks/post-commit", "ref:config\n", "ref: refs/../hooks/x", "ref: refs//x", "ref: HEAD", "ref: \n"} {
-		if err := gitrules.Vet("main", []byte(content)); !errors.Is(err, gitrules.ErrUnsafe) {
+		if err := gitrules.Vet(gitrules.Refs, "index", []byte(content)); !errors.Is(err, gitrules.ErrUnsafe) {
 			t.Errorf("%q: %v", content, err)
 		}
 	}
 	for _, content := range []string{"", "ref: refs/heads/main\n", "ref: refs/remotes/origin/main", "0f0f\n"} {
-		if err := gitrules.Vet("HEAD", []byte(content)); err != nil {
+		if err := gitrules.Vet(gitrules.Main, "HEAD", []byte(content)); err != nil {
 			t.Errorf("%q: %v", content, err)
 		}
 	}
@@ -75,8 +78,56 @@ func FuzzVet(f *testing.F) {
 	f.Add(index("", "a", "b/c"))
 	f.Add(index("UNTR\x00\x00\x00\x00", ".git/config"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		if err := gitrules.Vet("index", content); err != nil && !errors.Is(err, gitrules.ErrUnsafe) {
+		if err := gitrules.Vet(gitrules.Main, "index", content); err != nil && !errors.Is(err, gitrules.ErrUnsafe) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// TestWhatGitWritesPasses lets git write indexes of every shape that ordinary work
+// gives them.
+func TestWhatGitWritesPasses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	git := func(args ...string) {
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.hooksPath=/dev/null"}, args...)...)
+		cmd.Dir = dir
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CEILING_DIRECTORIES=" + dir}
+		if out, err := cmd.CombinedOutput(); err != nil && args[0] != "merge" {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+		if content, err := os.ReadFile(filepath.Join(dir, ".git/index")); err == nil {
+			if err := gitrules.Vet(gitrules.Main, "index", content); err != nil {
+				t.Errorf("after git %v: %v", args, err)
+			}
+		}
+	}
+	write := func(name, content string) {
+		full := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o700), os.WriteFile(full, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "-q", "-b", "main")
+	write("a/b/c", "1\n")
+	write("UNTR", "x")
+	git("add", "-A")
+	git("commit", "-qm", "1")
+	git("checkout", "-q", "-b", "other")
+	write("a/b/c", "2\n")
+	git("commit", "-qam", "2")
+	git("checkout", "-q", "main")
+	write("a/b/c", "3\n")
+	git("commit", "-qam", "3")
+	git("merge", "other") // a conflict, with more than one stage
+	write("a/b/c", "4\n")
+	git("add", "a") // and its resolution, with REUC
+	git("commit", "-qm", "4")
+	write("new", "x")
+	git("add", "-N", ".")
+	git("reset", "-q", "--hard")
+	git("update-index", "--index-version", "4")
+	git("sparse-checkout", "set", "a")
+	write("a/x", "x")
+	git("stash", "-u")
 }

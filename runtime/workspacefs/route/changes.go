@@ -28,43 +28,59 @@ func (r *Policy) GuestChanged(path string, read func(int64) ([]byte, error)) (bo
 }
 
 type (
-	setRule  func(p *repo, path string, content []byte, found bool) (bool, error)
+	setRule  func(p *repo, path string, content []byte) (bool, error)
 	setIndex func(p *repo, now *gitindex.Set) bool
 )
 
-func (r *Policy) changed(path string, read func(int64) ([]byte, error), rule setRule, index setIndex) (bool, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	p, isIndex := r.ruleFile(path)
-	if p == nil {
+func (r *Policy) changed(path string, read func(int64) ([]byte, error), rule setRule, index setIndex) (outdated bool, err error) {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	owners, isIndex := r.owners(path)
+	if len(owners) == 0 {
 		return false, nil
 	}
-	limit := int64(ignore.MaxFile + 1)
-	if isIndex {
-		limit = gitindex.MaxFile + 1
-	}
-	content, err := read(limit)
-	found := err == nil
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	content, now, err := take(isIndex, read)
+	if err != nil {
 		return false, fmt.Errorf("read %q: %w", path, err)
 	}
-	var outdated bool
-	if isIndex {
-		outdated, err = p.index(content, found, index)
-	} else {
-		outdated, err = rule(p, path, content, found)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range owners {
+		changed := false
+		if isIndex {
+			changed = index(p, now)
+		} else if changed, err = rule(p, path, content); err != nil {
+			err = fmt.Errorf("read %q: %w", path, err)
+		}
+		outdated = outdated || changed
 	}
 	if outdated {
 		r.generation.Add(1)
 	}
-	if err != nil {
-		return outdated, fmt.Errorf("read %q: %w", path, err)
+	return outdated, err
+}
+
+// take reads a rule file; its content is nil when there is none. An index is
+// understood before anybody has to wait for it.
+func take(isIndex bool, read func(int64) ([]byte, error)) (content []byte, now *gitindex.Set, err error) {
+	limit := int64(ignore.MaxFile + 1)
+	if isIndex {
+		limit = gitindex.MaxFile + 1
 	}
-	return outdated, nil
+	content, err = read(limit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err == nil && isIndex {
+		now, err = parseIndex(content)
+	}
+	return orEmpty(content), now, err
 }
 
 // hostGit follows a git directory that the host made or removed.
 func (r *Policy) hostGit(dir string) (bool, error) {
+	r.changing.Lock()
+	defer r.changing.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if dir != "" {
@@ -74,37 +90,37 @@ func (r *Policy) hostGit(dir string) (bool, error) {
 	if p.gitDir != "" {
 		return false, nil // it is pinned, and what was known of it goes on to hide
 	}
-	if p.gitDir = r.findGit(""); p.gitDir == "" {
+	if p.gitDir, p.common = r.findGit(""); p.gitDir == "" {
 		return false, nil
 	}
 	r.generation.Add(1)
 	return true, errors.Join(r.readExclude(p), r.readIndex(p))
 }
 
-// ruleFile returns the work tree a path is a rule file of, and whether it is an
-// index; nil when it is no rule file. r.mu is held.
-func (r *Policy) ruleFile(path string) (p *repo, index bool) {
+// owners returns the work trees a path is a rule file of, and whether it is an index.
+func (r *Policy) owners(path string) (owners []*repo, index bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
 	dir, name := split(path)
 	if name == ".gitignore" {
-		return r.repoOf(dir), false
+		return []*repo{r.repoOf(dir)}, false
 	}
-	if name != "index" && !strings.HasSuffix(path, "/info/exclude") {
+	if name != "index" && name != "exclude" {
 		return nil, false
 	}
-	if p := r.top; p.owns(path) {
-		return p, name == "index"
+	if r.top.owns(path) {
+		owners = append(owners, r.top)
 	}
 	for _, p := range r.repos {
 		if p.owns(path) {
-			return p, name == "index"
+			owners = append(owners, p)
 		}
 	}
-	return nil, false
+	return owners, name == "index"
 }
 
 func (p *repo) owns(path string) bool {
-	rest, ok := strings.CutPrefix(path, p.gitDir+"/")
-	return ok && p.gitDir != "" && (rest == "index" || rest == "info/exclude")
+	return p.gitDir != "" && (path == p.gitDir+"/index" || path == p.common+"/info/exclude")
 }
 
 func (r *Policy) repoOf(dir string) *repo {
@@ -132,8 +148,7 @@ func (r *Policy) start(p *repo, path string, content []byte, found bool) error {
 
 // adopt takes what the host wrote as the rule, unless the sandbox wrote the same: git
 // on the host puts there what was committed inside.
-func (r *Policy) adopt(p *repo, path string, content []byte, found bool) (bool, error) {
-	content = present(content, found)
+func (r *Policy) adopt(p *repo, path string, content []byte) (bool, error) {
 	f := p.file(path)
 	next := &ruleFile{pinned: content, current: content}
 	if r.suspected(version{path, mark(path, content)}) {
@@ -143,8 +158,7 @@ func (r *Policy) adopt(p *repo, path string, content []byte, found bool) (bool, 
 }
 
 // suspect takes what the sandbox wrote as what is there, and leaves the rule.
-func (r *Policy) suspect(p *repo, path string, content []byte, found bool) (bool, error) {
-	content = present(content, found)
+func (r *Policy) suspect(p *repo, path string, content []byte) (bool, error) {
 	f := p.file(path)
 	if !same(content, f.pinned) {
 		r.remember(version{path, mark(path, content)})
@@ -227,17 +241,6 @@ func (p *repo) setRules(in *rules, path string, content []byte) error {
 		_ = set([]byte("*")) // one pattern is never too large
 	}
 	return err
-}
-
-func (p *repo) index(content []byte, found bool, set setIndex) (bool, error) {
-	var now *gitindex.Set
-	if found {
-		var err error
-		if now, err = parseIndex(content); err != nil {
-			return false, err
-		}
-	}
-	return set(p, now), nil
 }
 
 // guestIndex: what the sandbox adds does not become tracked, and what it removes stays

@@ -22,6 +22,9 @@ func TestG07GitDirectory(t *testing.T) {
 	if err := w.policy.Check(w.enter(".git"), "index", []byte(index("src/main.go"))); err != nil {
 		t.Error(err)
 	}
+	if err := w.policy.Check(w.enter(".git/refs/heads"), "index", []byte("0f\n")); err != nil {
+		t.Errorf("a branch called index: %v", err)
+	}
 }
 
 func TestG06NothingAboveAGitDirectoryMoves(t *testing.T) {
@@ -165,4 +168,18 @@ func TestNestedRulesStopAtTheRepository(t *testing.T) {
 	w.want(route.Held, "sub/out/made", "sub/private", "debug.log")
 	w.host("sub/.git", "")
 	w.want(route.Held, "sub/a.log")
+}
+
+func TestLinkedWorkTreesShareTheirExcludeFile(t *testing.T) {
+	t.Parallel()
+	files := repository()
+	for path, content := range map[string]string{"trees/a/.git": "gitdir: ../../.git/worktrees/a\n", ".git/worktrees/a/commondir": "../..\n",
+		".git/worktrees/a/HEAD": "x", ".git/worktrees/a/index": index("kept.tmp"), "trees/a/scratch/x": "x", "trees/a/kept.tmp": "x", "trees/a/made.tmp": "x"} {
+		files[path] = content
+	}
+	w := newWorld(t, usual, files)
+	w.want(route.Held, "trees/a/scratch", "scratch")
+	w.host(".git/info/exclude", "*.tmp\n")
+	w.want(route.Held, "trees/a/made.tmp")
+	w.want(route.Shared, "trees/a/scratch/x", "scratch/x", "trees/a/kept.tmp")
 }

@@ -20,6 +20,7 @@ type digest = [sha256.Size]byte
 type repo struct {
 	root    string
 	gitDir  string // where its index is; "" when that is not known
+	common  string // where its info/exclude is: elsewhere for a linked work tree
 	pinned  rules
 	current rules
 	files   map[string]*ruleFile // by path in the workspace
@@ -35,7 +36,7 @@ func (p *repo) ruleFiles(list []string) []string {
 		list = append(list, path)
 	}
 	if p.gitDir != "" {
-		list = append(list, p.gitDir+"/index", p.gitDir+"/info/exclude")
+		list = append(list, p.gitDir+"/index", p.common+"/info/exclude")
 	}
 	return list
 }
@@ -85,7 +86,8 @@ func (l *rules) ignoresAny(dir, name string, found Names) bool {
 // open reads what is known of the work tree at root. r.mu is held, or r is being
 // made.
 func (r *Policy) open(root string) (*repo, error) {
-	p := &repo{root: root, files: map[string]*ruleFile{}, gitDir: r.findGit(root)}
+	p := &repo{root: root, files: map[string]*ruleFile{}}
+	p.gitDir, p.common = r.findGit(root)
 	if err := errors.Join(p.pinned.SetGlobal(r.config.Excludes), p.current.SetGlobal(r.config.Excludes)); err != nil {
 		return nil, fmt.Errorf("global ignore file: %w", err)
 	}
@@ -99,32 +101,44 @@ func (r *Policy) open(root string) (*repo, error) {
 }
 
 // findGit returns the path of the git directory of a work tree, if that lies in the
-// workspace.
-func (r *Policy) findGit(root string) string {
+// workspace, and of the one it shares with others.
+func (r *Policy) findGit(root string) (gitDir, common string) {
 	at := join(root, gitrules.Git)
 	switch r.config.Look(at) {
 	case Dir:
-		return at
+		return at, at
 	case File:
 	default:
-		return ""
+		return "", ""
 	}
 	if root == "" && r.config.Index != nil {
-		return Outside
+		return Outside, Outside
 	}
-	content, found, err := r.read(at, 4096)
-	target, ok := strings.CutPrefix(strings.TrimSpace(string(content)), "gitdir: ")
-	if err != nil || !found || !ok || path.IsAbs(target) {
+	if gitDir = r.pointed(at, root, "gitdir: "); gitDir == "" {
+		return "", ""
+	}
+	if common = r.pointed(gitDir+"/commondir", gitDir, ""); common == "" {
+		common = gitDir
+	}
+	return gitDir, common
+}
+
+// pointed returns the path that a file names behind prefix, relative to dir; "" when
+// it is not in the workspace.
+func (r *Policy) pointed(file, dir, prefix string) string {
+	content, found, err := r.read(file, 4096)
+	target, ok := strings.CutPrefix(strings.TrimRight(string(content), "\r\n"), prefix)
+	if err != nil || !found || !ok || target == "" || path.IsAbs(target) {
 		return ""
 	}
-	if target = path.Join(root, target); target == ".." || strings.HasPrefix(target, "../") {
+	if target = path.Join(dir, target); target == "." || target == ".." || strings.HasPrefix(target, "../") {
 		return ""
 	}
 	return target
 }
 
 func (r *Policy) readExclude(p *repo) error {
-	name := p.gitDir + "/info/exclude"
+	name := p.common + "/info/exclude"
 	switch p.gitDir {
 	case "":
 		return nil

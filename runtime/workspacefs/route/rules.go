@@ -18,6 +18,10 @@ type Policy struct {
 	root           *directory
 	generation     atomic.Uint64
 
+	// changing is held while a change is read and applied, so that changes come in the
+	// order they are told. It is taken before mu.
+	changing sync.Mutex
+
 	mu      sync.RWMutex     // guards what follows, and the contents of every repo
 	top     *repo            // never changes
 	repos   map[string]*repo // nested ones, by their root
@@ -111,8 +115,8 @@ func (r *Policy) pinAbove(path string) (changed bool) {
 
 // Check says whether content may become the file name of dir by a rename, where Name
 // gave a Vetted verdict. Errors: gitrules.ErrUnsafe.
-func (r *Policy) Check(_ Directory, name string, content []byte) error {
-	return gitrules.Vet(name, content)
+func (r *Policy) Check(dir Directory, name string, content []byte) error {
+	return gitrules.Vet(dir.(*directory).place, name, content)
 }
 
 // seal is the verdict inside what is read-only as a whole.
