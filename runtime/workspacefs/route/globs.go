@@ -11,6 +11,7 @@ import (
 type globs struct {
 	exact    map[string]bool
 	suffixes []string // of "*suffix"
+	prefixes []string // of "prefix*"
 	others   []string
 }
 
@@ -22,11 +23,14 @@ func globsOf(patterns []string) (globs, error) {
 		}
 		p = strings.ToLower(p)
 		rest, star := strings.CutPrefix(p, "*")
+		start, open := strings.CutSuffix(p, "*")
 		switch {
 		case !strings.ContainsAny(p, `*?[\`):
 			g.exact[p] = true
 		case star && !strings.ContainsAny(rest, `*?[\`):
 			g.suffixes = append(g.suffixes, rest)
+		case open && !strings.ContainsAny(start, `*?[\`):
+			g.prefixes = append(g.prefixes, start)
 		default:
 			g.others = append(g.others, p)
 		}
@@ -41,6 +45,11 @@ func (g *globs) match(folded string) bool {
 	}
 	for _, s := range g.suffixes {
 		if strings.HasSuffix(folded, s) {
+			return true
+		}
+	}
+	for _, p := range g.prefixes {
+		if strings.HasPrefix(folded, p) {
 			return true
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // A world is a host's workspace in memory: contents by path. A path that ends in "/"
 // is a directory, a content that begins with "->" a symbolic link.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	files  map[string]string
 	config route.Config
 	policy *route.Policy
@@ -32,7 +32,7 @@ var usual = route.Config{
 	Secrets: []string{".env", ".env.*", "*.pem", "*.key", "id_rsa", ".netrc", ".npmrc"},
 }
 
-func newWorld(t *testing.T, config route.Config, files map[string]string) *world {
+func newWorld(t testing.TB, config route.Config, files map[string]string) *world {
 	t.Helper()
 	w := &world{t: t, files: files, config: config}
 	w.restart(config.Pins)
