@@ -97,7 +97,13 @@ func (v *view) RemoveXAttr(_ <-chan struct{}, header *fuse.InHeader, name string
 }
 
 func (v *view) changeXAttr(id uint64, name string, change func(fd int) error) fuse.Status {
-	n, err := v.attributed(id, name)
+	n, err := v.node(id)
+	if err == nil && n.key.backend == nowhere {
+		err = unix.EROFS
+	}
+	if err == nil {
+		n, err = v.attributed(id, name)
+	}
 	if err != nil {
 		return status(err)
 	}
