@@ -153,6 +153,24 @@ func TestG23OutsideGitDirectory(t *testing.T) {
 		t.Error("a change of the index outside changes nothing")
 	}
 	w.want(route.Held, "dist")
+	w = newWorld(t, usual, map[string]string{".git": "gitdir: /repo/.git/worktrees/x", ".gitignore": "dist/\n", "dist/kept.js": "x"})
+	w.want(route.Held, "dist") // there is no index yet
+	w.host(route.Outside+"/index", index("dist/kept.js"))
+	w.want(route.Shared, "dist/kept.js")
+}
+
+// TestG08: the answer does not depend on the file that is there, so replacing it
+// changes nothing.
+func TestG08ReplacedConfiguration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, usual, repository())
+	dir := w.enter(".git")
+	w.host(".git/config", "[a]\n\tb = c\n")
+	if v := w.policy.Name(dir, "config", route.Names{Host: route.File}); v.Class != route.ReadOnly {
+		t.Errorf("a replaced configuration is %+v", v)
+	}
+	w.host(".git/config", "")
+	w.wantNew(route.Absent, route.File, ".git/config", ".git/config.lock")
 }
 
 func TestNestedRulesStopAtTheRepository(t *testing.T) {

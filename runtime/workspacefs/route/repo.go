@@ -111,10 +111,11 @@ func (r *Policy) findGit(root string) (gitDir, common string) {
 	default:
 		return "", ""
 	}
-	if root == "" && r.config.Index != nil {
+	gitDir = r.pointed(at, root, "gitdir: ")
+	switch {
+	case root == "" && (gitDir == "" || r.config.Index != nil):
 		return Outside, Outside
-	}
-	if gitDir = r.pointed(at, root, "gitdir: "); gitDir == "" {
+	case gitDir == "":
 		return "", ""
 	}
 	if common = r.pointed(gitDir+"/commondir", gitDir, ""); common == "" {

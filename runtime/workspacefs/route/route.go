@@ -99,7 +99,10 @@ type Router interface {
 	Generation() uint64
 }
 
-// Changes is told what happened in the workspace, so that rules follow.
+// Changes is told what happened in the workspace, so that rules follow. A change by
+// the sandbox is told before a later one by the host in the same file: what the
+// sandbox wrote would otherwise pass for the host's. When the sandbox has moved a
+// directory, every rule file below is told, under the old path and the new.
 type Changes interface {
 	// HostChanged says that somebody on the host changed path; read gives its content
 	// now (fs.ErrNotExist when it is gone). It reports whether any answer changed.
