@@ -15,6 +15,7 @@ func (v *view) unchanged(n *node, in *fuse.SetAttrIn) *unix.Statx_t {
 	if in.Valid&^mute != fuse.FATTR_MODE {
 		return nil
 	}
+	v.fs.files.drop(&n.writing) // as with any mode: it may be executed now
 	st, err := v.attributes(n)
 	if err != nil || (uint32(st.Mode)^in.Mode)&0o7777 != 0 {
 		return nil // an error shows again in the attempt
