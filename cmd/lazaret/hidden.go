@@ -5,6 +5,7 @@ import (
 	"lazaret.dev/lazaret/runtime/host"
 	"lazaret.dev/lazaret/runtime/image"
 	"lazaret.dev/lazaret/runtime/supervisor"
+	"lazaret.dev/lazaret/runtime/workspacefs/daemon"
 )
 
 // hidden maps the first argument of a hidden mode to what runs it. Lazaret starts
@@ -14,6 +15,7 @@ var hidden = map[string]func(args []string) int{
 	supervisor.Mode: supervisor.Main,
 	imageWorkerMode: image.WorkerMain,
 	host.ProbeMode:  host.ProbeMain,
+	daemon.Mode:     daemon.Main,
 }
 
 // imageWorkerMode is the name package image starts its worker by.

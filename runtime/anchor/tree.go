@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -16,14 +17,14 @@ import (
 // directory that holds both the upper and the work directory of Spec.Anchors[i]:
 // overlayfs wants the two on one mount.
 type Trees struct {
-	Lower, Workspace, GuestBinary, Runsc *os.File
-	Anchors, Volumes                     []*os.File
+	Lower, Workspace, Store, GuestBinary, Runsc *os.File
+	Anchors, Volumes, GitDirs                   []*os.File
 }
 
 // OpenTrees clones the mounts spec names. With a user namespace, which a coordinator
 // that is root gives, the developer's own trees are id-mapped to it: what belongs to
-// id n on disk belongs to id n of that namespace. The lower and the State Anchors are
-// not: on disk they belong to the unprivileged range itself, so that nothing a guest
+// id n on disk belongs to id n of that namespace. The lower, the State Anchors and the
+// workspace's storage are not: on disk they belong to the unprivileged range itself, so that nothing a guest
 // stores there, set-user-id programs included, is root's on the host.
 func OpenTrees(spec runtime.Spec, userNS *os.File) (_ *Trees, err error) {
 	t := &Trees{}
@@ -41,6 +42,7 @@ func OpenTrees(spec runtime.Spec, userNS *os.File) (_ *Trees, err error) {
 	}{
 		{&t.Lower, spec.Lower, readOnly, nil},
 		{&t.Workspace, spec.Workspace, 0, userNS},
+		{&t.Store, spec.Policy.Store, unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV, nil},
 		// Programs belong to whoever installed them and are only executed.
 		{&t.GuestBinary, spec.GuestBinary, readOnly, nil},
 		{&t.Runsc, spec.Runsc, readOnly, nil},
@@ -60,6 +62,13 @@ func OpenTrees(spec runtime.Spec, userNS *os.File) (_ *Trees, err error) {
 			return nil, err
 		}
 		t.Anchors = append(t.Anchors, tree)
+	}
+	for _, dir := range spec.Policy.GitDirs {
+		tree, err := openTree(dir, 0, userNS)
+		if err != nil {
+			return nil, err
+		}
+		t.GitDirs = append(t.GitDirs, tree)
 	}
 	for _, v := range spec.Volumes {
 		attrs := uint64(0)
@@ -113,18 +122,20 @@ func openTree(path string, attrs uint64, userNS *os.File) (*os.File, error) {
 
 // Files lists the trees in the order FromFiles takes them.
 func (t *Trees) Files() []*os.File {
-	return append(append([]*os.File{t.Lower, t.Workspace, t.GuestBinary, t.Runsc}, t.Anchors...), t.Volumes...)
+	return slices.Concat([]*os.File{t.Lower, t.Workspace, t.Store, t.GuestBinary, t.Runsc}, t.Anchors, t.Volumes, t.GitDirs)
 }
 
 // FromFiles is the inverse of Files for a generation of spec.
 func FromFiles(spec runtime.Spec, files []*os.File) (*Trees, error) {
-	anchors, volumes := len(spec.Anchors), len(spec.Volumes)
-	if len(files) != 4+anchors+volumes {
-		return nil, fmt.Errorf("got %d trees, want %d", len(files), 4+anchors+volumes)
+	const single = 5
+	anchors, volumes, dirs := len(spec.Anchors), len(spec.Volumes), len(spec.Policy.GitDirs)
+	if len(files) != single+anchors+volumes+dirs {
+		return nil, fmt.Errorf("got %d trees, want %d", len(files), single+anchors+volumes+dirs)
 	}
+	more := files[single:]
 	return &Trees{
-		Lower: files[0], Workspace: files[1], GuestBinary: files[2], Runsc: files[3],
-		Anchors: files[4 : 4+anchors], Volumes: files[4+anchors:],
+		Lower: files[0], Workspace: files[1], Store: files[2], GuestBinary: files[3], Runsc: files[4],
+		Anchors: more[:anchors], Volumes: more[anchors : anchors+volumes], GitDirs: more[anchors+volumes:],
 	}, nil
 }
 

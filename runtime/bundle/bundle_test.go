@@ -33,7 +33,6 @@ func input() (runtime.Spec, bundle.View) {
 		Root: "/merged", Bin: "/control/bin", Files: "/files", Secrets: "/control/credential",
 		Requests: "/mailbox/requests", Results: "/mailbox/results", Workspace: "/workspace",
 		Volumes: []string{"/volumes/0", "/volumes/1"}, NetNS: "/proc/1/ns/net",
-		Git: bundle.Git{Dir: true, Config: true, Hooks: true},
 	}
 	return spec, view
 }
@@ -75,31 +74,30 @@ func TestSingleIDHasNoUserNamespace(t *testing.T) {
 	}
 }
 
-// Nothing that does not exist in the host's tree is mounted over.
-func TestOnlyWhatExistsOfGitIsMountedOver(t *testing.T) {
+// The protection of the workspace is its file system's: nothing is mounted over parts
+// of it but what the configuration names.
+func TestNothingIsMountedOverTheWorkspace(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		git  bundle.Git
-		want []string
-	}{
-		"no repository":     {bundle.Git{}, nil},
-		"bare of all":       {bundle.Git{Dir: true}, []string{"/workspace/.git"}},
-		"without hooks":     {bundle.Git{Dir: true, Config: true}, []string{"/workspace/.git", "/workspace/.git/config"}},
-		"a linked worktree": {bundle.Git{File: true}, []string{"/workspace/.git"}},
-		"all": {bundle.Git{Dir: true, Config: true, Hooks: true},
-			[]string{"/workspace/.git", "/workspace/.git/config", "/workspace/.git/hooks"}},
-	} {
-		spec, view := input()
-		view.Git = c.git
-		var got []string
-		for _, m := range bundle.Config(spec, view).Mounts {
-			if strings.HasPrefix(m.Destination, "/workspace/") {
-				got = append(got, m.Destination)
-			}
+	spec, view := input()
+	for _, m := range bundle.Config(spec, view).Mounts {
+		if strings.HasPrefix(m.Destination, "/workspace/") {
+			t.Errorf("something is mounted at %s", m.Destination)
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: mounted over %q, want %q", name, got, c.want)
-		}
+	}
+}
+
+func TestGitDirectoriesOutsideKeepTheirPaths(t *testing.T) {
+	t.Parallel()
+	spec, view := input()
+	spec.Policy.GitDirs, view.GitDirs = []string{"/home/dev/main/.git"}, []string{"/gitdirs/0"}
+	shown := func(m specs.Mount) bool {
+		return m.Destination == "/home/dev/main/.git" && m.Source == "/gitdirs/0" && slices.Contains(m.Options, "rw")
+	}
+	if !slices.ContainsFunc(bundle.Config(spec, view).Mounts, shown) {
+		t.Error("the git directory is not mounted")
+	}
+	if !slices.Contains(bundle.MountPoints(spec, nil), "/home/dev/main/.git/") {
+		t.Error("the git directory has no mount point in the guest layer")
 	}
 }
 
@@ -107,12 +105,32 @@ func TestEnvironmentOfACommand(t *testing.T) {
 	t.Parallel()
 	spec, _ := input()
 	p := bundle.Process(spec, []string{"true"}, []string{"LANG=de", "X=1"}, "/workspace", true)
-	want := []string{"PATH=/opt/bin:/usr/bin", "HOME=/root", "LANG=de", "X=1"}
+	want := []string{"PATH=/opt/bin:/usr/bin", "HOME=/root", "LANG=de", "X=1",
+		"GIT_CONFIG_KEY_0=core.checkStat", "GIT_CONFIG_VALUE_0=minimal",
+		"GIT_CONFIG_KEY_1=core.trustctime", "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_COUNT=2"}
 	if !slices.Equal(p.Env, want) {
 		t.Errorf("got %q, want %q", p.Env, want)
 	}
 	if !p.NoNewPrivileges || !p.Terminal || p.Cwd != "/workspace" {
 		t.Errorf("got %+v", p)
+	}
+}
+
+// What the profile tells Git by the environment stays, and ours follows it.
+func TestGitSettingsOfTheProfileStay(t *testing.T) {
+	t.Parallel()
+	spec, _ := input()
+	theirs := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=x"}
+	env := bundle.Process(spec, []string{"true"}, theirs, "/", false).Env
+	for _, want := range []string{"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_KEY_1=core.checkStat", "GIT_CONFIG_KEY_2=core.trustctime"} {
+		if !slices.Contains(env, want) {
+			t.Errorf("no %s in %q", want, env)
+		}
+	}
+	for _, broken := range []string{"GIT_CONFIG_COUNT=x", "GIT_CONFIG_COUNT=-1"} {
+		if env := bundle.Process(spec, []string{"true"}, []string{broken}, "/", false).Env; !slices.Contains(env, broken) || slices.Contains(env, "GIT_CONFIG_KEY_0=core.checkStat") {
+			t.Errorf("%s became %q", broken, env)
+		}
 	}
 }
 
@@ -128,21 +146,5 @@ func TestMountPointsLeaveTheHostTreeAlone(t *testing.T) {
 	}
 	if slices.Contains(got, "/workspace/node_modules/") {
 		t.Error("a mount point inside the workspace would be made in the host's tree")
-	}
-}
-
-// TestWorkspaceSettingsAreHidden shows an empty file over lazaret.toml where there
-// is one, and mounts nothing where there is none: the runtime would create it.
-func TestWorkspaceSettingsAreHidden(t *testing.T) {
-	t.Parallel()
-	for _, present := range []bool{true, false} {
-		spec, view := input()
-		view.Settings = present
-		hidden := slices.ContainsFunc(bundle.Config(spec, view).Mounts, func(m specs.Mount) bool {
-			return m.Destination == "/workspace/lazaret.toml" && m.Source == "/files/lazaret.toml" && slices.Contains(m.Options, "ro")
-		})
-		if hidden != present {
-			t.Errorf("with the file present=%v it is hidden=%v", present, hidden)
-		}
 	}
 }

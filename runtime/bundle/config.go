@@ -48,7 +48,7 @@ func Process(spec runtime.Spec, argv, env []string, dir string, terminal bool) *
 		Terminal:        terminal,
 		User:            specs.User{UID: 0, GID: 0},
 		Args:            argv,
-		Env:             mergeEnv(append(defaultEnv(spec), spec.Env...), env),
+		Env:             withGitSettings(mergeEnv(append(defaultEnv(spec), spec.Env...), env)),
 		Cwd:             dir,
 		NoNewPrivileges: true,
 		Capabilities: &specs.LinuxCapabilities{

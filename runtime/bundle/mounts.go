@@ -21,9 +21,9 @@ func mounts(spec runtime.Spec, view View) []specs.Mount {
 		bind(view.Files+"/hostname", "/etc/hostname", readOnly),
 		bind(view.Workspace, spec.WorkspaceGuest, writable),
 	)
-	list = append(list, git(spec.WorkspaceGuest, view)...)
-	if view.Settings {
-		list = append(list, bind(view.Files+"/"+Settings, spec.WorkspaceGuest+"/"+Settings, readOnly))
+	// The workspace's pointer to its repository holds the path of the host.
+	for i, dir := range spec.Policy.GitDirs {
+		list = append(list, bind(view.GitDirs[i], dir, writable))
 	}
 	for i, v := range spec.Volumes {
 		access := writable
@@ -53,29 +53,6 @@ func system(tmpBytes uint64) []specs.Mount {
 		{Destination: "/tmp", Type: "tmpfs", Source: "tmpfs", Options: size("nosuid", "nodev", "mode=1777")},
 		{Destination: "/run", Type: "tmpfs", Source: "tmpfs", Options: size("nosuid", "nodev", "mode=755")},
 	}
-}
-
-// git protects what host tools execute or obey. Mounts hold against writing
-// through the path, and .git mounted onto itself against renaming it away; they do
-// not hold against the host replacing a protected file (docs/runtime.md).
-func git(workspace string, view View) []specs.Mount {
-	host, guest := view.Workspace+"/.git", workspace+"/.git"
-	if view.Git.File {
-		return []specs.Mount{bind(host, guest, readOnly)}
-	}
-	if !view.Git.Dir {
-		return nil
-	}
-	list := []specs.Mount{bind(host, guest, writable)}
-	if view.Git.Config {
-		list = append(list, bind(host+"/config", guest+"/config", readOnly))
-	}
-	if view.Git.Hooks {
-		// Empty inside, and the guest's own: its hooks run there and only there.
-		list = append(list, specs.Mount{Destination: guest + "/hooks", Type: "tmpfs", Source: "tmpfs",
-			Options: []string{"nosuid", "nodev", "mode=755", "size=1048576"}})
-	}
-	return list
 }
 
 // access says whether the guest may write through a bind mount.

@@ -11,29 +11,10 @@ type View struct {
 	Secrets   string   // directory shown as /run/lazaret/credential
 	Requests  string   // the Escalation Mailbox, written by the guest
 	Results   string   // and read by it
-	Workspace string   // the Agent Workspace
+	Workspace string   // the Agent Workspace, with what is mounted in it
+	GitDirs   []string // by index of Spec.Policy.GitDirs
 	Volumes   []string // by index of Spec.Volumes
 	NetNS     string   // path of the verified network namespace
-
-	Git Git
-	// Settings says that the workspace holds a regular file of that name, which
-	// an empty file of Files is shown over.
-	Settings bool
-}
-
-// Settings is the name of the workspace's own configuration file. The sandbox
-// neither reads nor writes it through the mount; a guest that makes one where
-// there was none can only narrow what the next start grants.
-const Settings = "lazaret.toml"
-
-// Git says which parts of the workspace's .git exist and are protected. A part
-// that is absent is not mounted over: the runtime would create it in the host's
-// tree.
-type Git struct {
-	Dir    bool // .git is a directory
-	File   bool // .git is a file, as in a linked worktree
-	Config bool // .git/config is a regular file
-	Hooks  bool // .git/hooks is a directory
 }
 
 // Guest paths of what Lazaret shows inside.
@@ -51,6 +32,9 @@ const (
 func MountPoints(spec runtime.Spec, volumeIsFile []bool) []string {
 	points := []string{"/proc/", "/sys/", "/dev/", "/tmp/", "/run/",
 		"/etc/resolv.conf", "/etc/hosts", "/etc/hostname", spec.WorkspaceGuest + "/"}
+	for _, dir := range spec.Policy.GitDirs {
+		points = append(points, dir+"/")
+	}
 	for i, v := range spec.Volumes {
 		if within(v.Guest, spec.WorkspaceGuest) {
 			continue // it lies in the host's own tree

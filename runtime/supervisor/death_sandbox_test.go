@@ -24,6 +24,7 @@ import (
 	"lazaret.dev/lazaret/runtime/gvisor"
 	"lazaret.dev/lazaret/runtime/leader"
 	"lazaret.dev/lazaret/runtime/supervisor"
+	"lazaret.dev/lazaret/runtime/workspacefs/daemon"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -75,6 +76,8 @@ func role(pid int) string {
 		return "supervisor"
 	case slices.Contains(argv, leader.Mode):
 		return "leader"
+	case slices.Contains(argv, daemon.Mode):
+		return "workspace"
 	case strings.HasSuffix(argv[0], "slirp4netns"):
 		return "slirp"
 	}
@@ -113,7 +116,7 @@ func awaitGone(tb testing.TB, family []kin) {
 
 // Whatever is killed takes the rest along, and the sandbox says so.
 func TestKillingAnyProcessEndsAll(t *testing.T) {
-	for _, victim := range []string{"supervisor", "run", "sentry", "gofer"} {
+	for _, victim := range []string{"supervisor", "run", "sentry", "gofer", "workspace"} {
 		t.Run(victim, func(t *testing.T) {
 			s := start(t, newSpec(t))
 			x := openTerminal(t, s, "sh", "-c", "echo ready; sleep 1000")
@@ -185,9 +188,10 @@ func actAsCoordinator() int {
 
 // A killed coordinator takes everything along, wherever the launch has got to.
 func TestKillingTheCoordinator(t *testing.T) {
-	for _, when := range []string{"namespaces", "mounts", "network", "sandbox", "guest", "launched"} {
+	for _, when := range []string{"namespaces", "mounts", "network", "workspace", "sandbox", "guest", "launched"} {
 		t.Run(when, func(t *testing.T) {
-			spec := newSpec(t)
+			spec := newRepository(t)
+			before := listing(t, spec.Workspace)
 			in, inW := pipe(t)
 			out, outW := pipe(t)
 			p, err := proc.Start(proc.Spec{Path: proc.Self(), Args: []string{"test", modeCoordinator},
@@ -214,6 +218,9 @@ func TestKillingTheCoordinator(t *testing.T) {
 			if strings.Contains(mounts, spec.Workspace) || strings.Contains(mounts, spec.Dir) {
 				t.Error("mounts are left")
 			}
+			if after := listing(t, spec.Workspace); !slices.Equal(after, before) { // G18
+				t.Errorf("the workspace became %q, was %q", after, before)
+			}
 			// The State Anchors are whole: the next generation starts on them.
 			spec.Generation = domain.NewGeneration()
 			s := start(t, spec)
@@ -225,7 +232,7 @@ func TestKillingTheCoordinator(t *testing.T) {
 }
 
 func TestCancelledLaunchLeavesNothing(t *testing.T) {
-	for _, when := range []string{"namespaces", "mounts", "sandbox", "guest"} {
+	for _, when := range []string{"namespaces", "mounts", "workspace", "sandbox", "guest"} {
 		t.Run(when, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -276,7 +283,7 @@ func TestHostCredentials(t *testing.T) {
 	if os.Getuid() != 0 {
 		return
 	}
-	for _, what := range []string{"supervisor", "run", "sentry", "gofer", "slirp"} {
+	for _, what := range []string{"supervisor", "run", "sentry", "gofer", "slirp", "workspace"} {
 		k := find(t, family, what)
 		info, err := os.Stat("/proc/" + itoa(k.pid) + "/ns")
 		if err != nil {

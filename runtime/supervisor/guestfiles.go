@@ -30,8 +30,6 @@ func writeGuestFiles(spec runtime.Spec) error {
 	}
 	for name, content := range map[string]string{
 		"resolv.conf": resolv, "hosts": hosts, "hostname": spec.Hostname + "\n",
-		// Stands in for the workspace's own settings, which are the host's business.
-		bundle.Settings: "",
 	} {
 		if err := writeFile(filepath.Join(roomFiles, name), []byte(content), 0o644); err != nil {
 			return err
@@ -66,22 +64,15 @@ func writeFile(name string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// look describes the room to the bundle: what of the workspace is to be protected,
-// and which volumes are files.
+// look describes the room to the bundle, and says which volumes are files.
 func look(spec runtime.Spec) (bundle.View, []bool, error) {
 	view := bundle.View{
 		Root: roomMerged, Bin: roomBin, Files: roomFiles, Secrets: roomSecrets,
 		Requests: roomMailbox + "/requests", Results: roomMailbox + "/results",
 		Workspace: roomWorkspace, NetNS: networkNamespace,
 	}
-	workspace, err := os.OpenRoot(roomWorkspace)
-	if err != nil {
-		return view, nil, fmt.Errorf("open the workspace: %w", err)
-	}
-	defer workspace.Close()
-	view.Git = lookAtGit(workspace)
-	if info, err := workspace.Lstat(bundle.Settings); err == nil {
-		view.Settings = info.Mode().IsRegular()
+	for i := range spec.Policy.GitDirs {
+		view.GitDirs = append(view.GitDirs, roomGitDir(i))
 	}
 	var isFile []bool
 	for i, v := range spec.Volumes {
@@ -91,31 +82,31 @@ func look(spec runtime.Spec) (bundle.View, []bool, error) {
 		}
 		isFile = append(isFile, !info.IsDir())
 		view.Volumes = append(view.Volumes, roomVolume(i))
-		inside, ok := strings.CutPrefix(v.Guest, spec.WorkspaceGuest+"/")
-		if !ok {
-			continue
-		}
-		// The runtime would make a missing mount point in the host's own tree.
-		if _, err := workspace.Lstat(inside); err != nil {
-			return view, nil, &fault.Error{Kind: fault.Config,
-				Message: fmt.Sprintf("volume %q: %q does not exist in the workspace", v.Guest, inside),
-				Fix:     fmt.Sprintf("create %q in the workspace, or mount the volume outside %s", inside, spec.WorkspaceGuest)}
-		}
 	}
 	return view, isFile, nil
 }
 
-func lookAtGit(workspace *os.Root) bundle.Git {
-	is := func(name string, want func(fs.FileMode) bool) bool {
-		info, err := workspace.Lstat(name)
-		return err == nil && want(info.Mode())
+// assertMountPoints refuses volumes whose place in the workspace does not exist there:
+// the runtime would make it in the host's own tree.
+func assertMountPoints(spec runtime.Spec) error {
+	for _, v := range spec.Volumes {
+		inside, ok := strings.CutPrefix(v.Guest, spec.WorkspaceGuest+"/")
+		if !ok {
+			continue
+		}
+		workspace, err := os.OpenRoot(roomWorkspace)
+		if err != nil {
+			return fmt.Errorf("open the workspace: %w", err)
+		}
+		_, err = workspace.Lstat(inside)
+		workspace.Close()
+		if err != nil {
+			return &fault.Error{Kind: fault.Config,
+				Message: fmt.Sprintf("volume %q: %q does not exist in the workspace", v.Guest, inside),
+				Fix:     fmt.Sprintf("create %q in the workspace, or mount the volume outside %s", inside, spec.WorkspaceGuest)}
+		}
 	}
-	return bundle.Git{
-		Dir:    is(".git", fs.FileMode.IsDir),
-		File:   is(".git", fs.FileMode.IsRegular),
-		Config: is(".git/config", fs.FileMode.IsRegular),
-		Hooks:  is(".git/hooks", fs.FileMode.IsDir),
-	}
+	return nil
 }
 
 func writeBundle(spec runtime.Spec, view bundle.View) error {

@@ -122,7 +122,7 @@ func (b *boot) explain(err error) error {
 
 func (b *boot) run(ctx context.Context) error {
 	b.begin("namespaces")
-	if err := b.makeHomes(); err != nil {
+	if err := errors.Join(b.makeHomes(), b.makeStore()); err != nil {
 		return err
 	}
 	if err := b.startSupervisor(); err != nil {
@@ -178,6 +178,21 @@ func (b *boot) makeHomes() error {
 		if err := os.Lchown(home, int(b.spec.IDs.UIDs.Host), int(b.spec.IDs.GIDs.Host)); err != nil {
 			return fmt.Errorf("give state anchor %q to the sandbox: %w", a.Path, err)
 		}
+	}
+	return nil
+}
+
+// makeStore makes the directory for what the sandbox keeps of the workspace.
+func (b *boot) makeStore() error {
+	store := b.spec.Policy.Store
+	if err := os.MkdirAll(store, 0o700); err != nil {
+		return fmt.Errorf("make the workspace's storage: %w", err)
+	}
+	if b.spec.IDs.Mode != runtime.ModeRoot {
+		return nil
+	}
+	if err := os.Lchown(store, int(b.spec.IDs.UIDs.Host), int(b.spec.IDs.GIDs.Host)); err != nil {
+		return fmt.Errorf("give the workspace's storage to the sandbox: %w", err)
 	}
 	return nil
 }

@@ -46,6 +46,7 @@ type supervisor struct {
 	spec            runtime.Spec
 	runsc           gvisor.Runsc
 	control         gvisor.Control
+	workspace       *workspace
 	sandbox         *proc.Process // runsc run
 
 	mu       sync.Mutex // protects what follows
@@ -124,6 +125,9 @@ func (s *supervisor) launch() error {
 	if err := s.step("network", s.network); err != nil {
 		return err
 	}
+	if err := s.step("workspace", s.awaitWorkspace); err != nil {
+		return err
+	}
 	return s.step("sandbox", s.start)
 }
 
@@ -147,7 +151,16 @@ func (s *supervisor) mount(trees []*os.File) error {
 		return err
 	}
 	defer t.Close()
+	fuses, err := openFuse(2 + len(t.GitDirs))
+	if err != nil {
+		return err
+	}
 	if err := enterRoom(t); err != nil {
+		closeAll(fuses)
+		return err
+	}
+	// It reads the workspace while the rest is set up.
+	if s.workspace, err = startWorkspace(s.spec, t, fuses); err != nil {
 		return err
 	}
 	if err := s.mailbox(mailbox); err != nil {
@@ -164,6 +177,15 @@ func (s *supervisor) mount(trees []*os.File) error {
 		return err
 	}
 	return writeBundle(s.spec, view)
+}
+
+// awaitWorkspace waits for the workspace file system and looks at it for the first
+// time.
+func (s *supervisor) awaitWorkspace() error {
+	if err := s.workspace.await(); err != nil {
+		return err
+	}
+	return assertMountPoints(s.spec)
 }
 
 func (s *supervisor) mailbox(tree *os.File) error {

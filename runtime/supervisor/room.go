@@ -24,7 +24,9 @@ const (
 	roomLower     = "/lower"
 	roomScratch   = "/scratch"
 	roomMerged    = "/merged"
-	roomWorkspace = "/workspace"
+	roomWorkspace = "/workspace" // FUSE
+	roomGit       = "/git"       // FUSE; its directories are shown in the workspace
+	roomStore     = "/store"     // Domain storage of the workspace
 	roomBin       = "/control/bin"
 	roomSecrets   = "/control/credential"
 	roomFiles     = "/control/files"
@@ -36,6 +38,11 @@ const (
 func roomAnchor(i int) string { return "/anchors/" + strconv.Itoa(i) }
 func roomVolume(i int) string { return "/volumes/" + strconv.Itoa(i) }
 
+// A git directory outside the workspace has a connection of its own, at roomOutside,
+// and is shown to the sandbox from roomGitDir.
+func roomOutside(i int) string { return "/outside/" + strconv.Itoa(i) }
+func roomGitDir(i int) string  { return "/gitdirs/" + strconv.Itoa(i) }
+
 // roomSize bounds the room's own tmpfs: configuration, the guest layer and runsc's
 // state. What the guest writes goes elsewhere.
 const roomSize = "size=128m,nr_inodes=32k,mode=0755"
@@ -45,7 +52,8 @@ const roomSize = "size=128m,nr_inodes=32k,mode=0755"
 const stage = "/tmp"
 
 // enterRoom builds the room from trees and makes it this process's root. The old
-// root is gone afterwards.
+// root is gone afterwards. The workspace and the git directories that belong to it are
+// not in it: only the workspace file system's daemon has them, as descriptors.
 func enterRoom(trees *anchor.Trees) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
@@ -61,8 +69,12 @@ func enterRoom(trees *anchor.Trees) error {
 	if err := unix.Mount("lazaret", stage, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, roomSize); err != nil {
 		return fmt.Errorf("mount the supervisor's root: %w", err)
 	}
-	for _, dir := range []string{"/proc", "/tmp", roomState, roomBundle, roomLayer, roomScratch, roomMerged,
-		roomBin, roomSecrets, roomFiles, roomMailbox} {
+	dirs := []string{"/proc", "/tmp", roomState, roomBundle, roomLayer, roomScratch, roomMerged,
+		roomBin, roomSecrets, roomFiles, roomMailbox, roomWorkspace, roomGit}
+	for i := range trees.GitDirs {
+		dirs = append(dirs, roomOutside(i), roomGitDir(i))
+	}
+	for _, dir := range dirs {
 		if err := os.MkdirAll(stage+dir, 0o755); err != nil {
 			return fmt.Errorf("make the supervisor's root: %w", err)
 		}
@@ -91,7 +103,7 @@ func attachTrees(t *anchor.Trees) error {
 		at   string
 	}
 	places := []place{
-		{t.Lower, roomLower}, {t.Workspace, roomWorkspace},
+		{t.Lower, roomLower}, {t.Store, roomStore},
 		{t.GuestBinary, filepath.Join(roomBin, guestBinaryName)}, {t.Runsc, roomRunsc},
 	}
 	for i, tree := range t.Anchors {

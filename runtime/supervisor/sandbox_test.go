@@ -19,6 +19,7 @@ import (
 	"lazaret.dev/lazaret/runtime"
 	"lazaret.dev/lazaret/runtime/image"
 	"lazaret.dev/lazaret/runtime/supervisor"
+	"lazaret.dev/lazaret/runtime/workspacefs/daemon"
 )
 
 // The test binary is also every hidden mode the launcher starts.
@@ -27,6 +28,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case supervisor.Mode:
 			os.Exit(supervisor.Main(os.Args[2:]))
+		case daemon.Mode:
+			os.Exit(daemon.Main(os.Args[2:]))
 		case modeImageWorker:
 			os.Exit(image.WorkerMain(os.Args[2:]))
 		case modeCoordinator:
@@ -89,6 +92,7 @@ func newSpec(tb testing.TB) runtime.Spec {
 	}
 	id, _ := domain.Identify("test", workspace)
 	return runtime.Spec{
+		Policy: runtime.WorkspacePolicy{Store: filepath.Join(dir, "domain", "workspace")},
 		Domain: id, Generation: domain.NewGeneration(), IDs: ids(tb), Dir: filepath.Join(dir, "generation"),
 		Lower: lower(tb), Workspace: workspace, WorkspaceGuest: "/workspace",
 		Anchors:  []runtime.Anchor{{Path: "/root", Upper: state + "/root/upper", Work: state + "/root/work"}},

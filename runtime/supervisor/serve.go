@@ -18,6 +18,8 @@ import (
 // serve answers HC until the sandbox ends or HC wants it to.
 func (s *supervisor) serve() int {
 	go s.watch()
+	go s.workspace.serve(func(m message) error { return s.channel.send(m) })
+	go s.watchWorkspace()
 	for {
 		m, files, err := s.channel.receive()
 		if err != nil {
@@ -55,6 +57,7 @@ func (s *supervisor) watch() {
 	if s.reason != "" {
 		text = s.reason
 	}
+	s.workspace.end()
 	_ = s.channel.send(message{Kind: kindEnded, Code: int32(s.sandbox.Exit().Status()), Text: text})
 	os.Exit(0)
 }
@@ -66,9 +69,20 @@ func (s *supervisor) watchMember(role string, pidfd *os.File) {
 	if err := proc.AwaitEnd(pidfd); err != nil {
 		return
 	}
+	s.endBecause("the sandbox's " + role + " ended")
+}
+
+// watchWorkspace ends the sandbox with the workspace file system. Nothing ever falls
+// back to the open tree.
+func (s *supervisor) watchWorkspace() {
+	<-s.workspace.daemon.Done()
+	s.endBecause("the workspace file system ended")
+}
+
+func (s *supervisor) endBecause(reason string) {
 	s.mu.Lock()
 	if s.reason == "" {
-		s.reason = "the sandbox's " + role + " ended"
+		s.reason = reason
 	}
 	s.mu.Unlock()
 	_ = s.sandbox.Signal(unix.SIGKILL)
@@ -111,8 +125,17 @@ func (s *supervisor) inventory() error {
 	if !sentry {
 		return errors.New("the sandbox has no sentry")
 	}
+	file, err := openProcess(s.workspace.daemon.PID(), roleWorkspace)
+	if err != nil {
+		return err
+	}
+	files = append(files, file)
+	reply.Names = append(reply.Names, roleWorkspace)
 	return s.channel.send(reply, files...)
 }
+
+// roleWorkspace is the role of the workspace file system's daemon.
+const roleWorkspace = "workspace"
 
 func openProcess(pid int, role string) (*os.File, error) {
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
@@ -155,6 +178,7 @@ func (s *supervisor) stop() int {
 	s.mu.Unlock()
 	_ = s.sandbox.Signal(unix.SIGKILL) // its processes carry a parent-death signal
 	<-s.sandbox.Done()
+	s.workspace.end()
 	left := killAll(time.Now().Add(stopTime))
 	mounts, detail := unmountAll()
 	_ = s.channel.send(message{Kind: kindStopped, Counts: []uint32{uint32(left), uint32(mounts)}, Names: detail})
@@ -175,20 +199,29 @@ func killAll(deadline time.Time) int {
 	}
 }
 
-// unmountAll unmounts the guest's root with its State Anchors, innermost first, and
-// returns how many overlays are left. What else is mounted is memory.
+// unmountAll unmounts the workspace and the guest's root with its State Anchors,
+// innermost first, and returns how many of their mounts are left. What else is mounted
+// is memory.
 func unmountAll() (left int, detail []string) {
-	points := overlayPoints()
+	points := persistentPoints()
 	for i := len(points) - 1; i >= 0; i-- {
-		if err := unix.Unmount(points[i], 0); err != nil {
+		if strings.HasPrefix(points[i], roomWorkspace+"/") {
+			continue // goes with the workspace: its daemon is gone, and no path in it can be walked
+		}
+		flags := 0
+		if points[i] == roomWorkspace {
+			flags = unix.MNT_DETACH
+		}
+		if err := unix.Unmount(points[i], flags); err != nil {
 			detail = append(detail, fmt.Sprintf("unmount %s: %v", points[i], err))
 		}
 	}
-	return len(overlayPoints()), detail
+	return len(persistentPoints()), detail
 }
 
-// overlayPoints lists the mount points of overlays in the order they were mounted.
-func overlayPoints() []string {
+// persistentPoints lists the mount points of overlays and of the workspace file system
+// in the order they were mounted.
+func persistentPoints() []string {
 	b, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return []string{"/proc/self/mountinfo"} // unknown is not none
@@ -197,7 +230,7 @@ func overlayPoints() []string {
 	for line := range strings.Lines(string(b)) {
 		fields := strings.Fields(line)
 		for i, f := range fields {
-			if f == "-" && i+1 < len(fields) && fields[i+1] == "overlay" {
+			if f == "-" && i+1 < len(fields) && (fields[i+1] == "overlay" || strings.HasPrefix(fields[i+1], "fuse")) {
 				points = append(points, unescape(fields[4]))
 			}
 		}

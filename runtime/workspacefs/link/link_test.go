@@ -43,7 +43,8 @@ func TestResourcesArrive(t *testing.T) {
 	a, b := pair(t)
 	sent := link.Resources{
 		Policy: runtime.WorkspacePolicy{Masks: []string{".vscode"}, GlobalExcludes: []byte("*.o\n\xff"), GitDirs: []string{"/a", "/b"}},
-		Tree:   null(t), Git: null(t), Host: null(t), Store: null(t), Transient: null(t), GitDirs: []*os.File{null(t), null(t)},
+		Tree:   null(t), Git: null(t), Host: null(t), Store: null(t), Transient: null(t), GitDirs: []*os.File{null(t), null(t)}, GitDirFuses: []*os.File{null(t), null(t)},
+		Workspace: "/home/dev/work",
 	}
 	if err := sent.Send(a); err != nil {
 		t.Fatal(err)
@@ -53,7 +54,7 @@ func TestResourcesArrive(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer packet.CloseAll(got.Files())
-	if !reflect.DeepEqual(got.Policy, sent.Policy) || len(got.Files()) != len(sent.Files()) {
+	if !reflect.DeepEqual(got.Policy, sent.Policy) || got.Workspace != sent.Workspace || len(got.Files()) != len(sent.Files()) {
 		t.Errorf("got %+v with %d files", got.Policy, len(got.Files()))
 	}
 }

@@ -34,7 +34,8 @@ type Message struct {
 
 // Git is one git directory of the host.
 type Git struct {
-	// Name is its name in the root of the git connection.
+	// Name is its name in the root of the git connection, or in that of its own
+	// connection when it is one outside the workspace.
 	Name []byte `cbor:"1,keyasint"`
 	// Path is where it belongs, relative to the workspace. It is empty for one outside,
 	// whose place in Resources.GitDirs is Outside-1.
