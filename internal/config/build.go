@@ -100,6 +100,7 @@ func (b *builder) profile(name string, s profileSettings) Profile {
 		Directfs:       s.Sandbox.Directfs,
 		CACertificates: s.CACertificates,
 		Escalation:     s.Escalation,
+		GitMode:        s.Git.Mode,
 		Workspace:      s.Workspace,
 		Limits:         Limits{Processes: s.Limits.Processes, OpenFiles: s.Limits.OpenFiles, MemoryBytes: s.Limits.Memory, TmpBytes: s.Limits.Tmp},
 		Registry:       Registry(s.Registry),

@@ -16,6 +16,9 @@ type Config struct {
 
 	// Workspace is the canonical path of the Agent Workspace it was loaded for.
 	Workspace string
+	// Home is where the workspace's file was read: Workspace itself, but for a session
+	// in a work tree of its own the folder Lazaret was started in.
+	Home string
 	// Origins says where each key's value came from, by its dotted name. A key
 	// that is not in it has Lazaret's own default.
 	Origins map[string]Origin
@@ -24,7 +27,8 @@ type Config struct {
 	// Notices are sentences for the developer that refuse nothing.
 	Notices []string
 
-	host hostFacts
+	host    hostFacts
+	options Options
 }
 
 // Layer names one of the places a value can come from.
@@ -109,10 +113,17 @@ type Profile struct {
 	Install        string // shell text run once into the State Anchor, as guest root
 	Credential     string // guest path of the one credentials file carried between Domains
 	Escalation     bool
+	GitMode        string // GitShared or GitWorktree
 	Workspace      Workspace
 	Limits         Limits
 	Registry       Registry
 }
+
+// The values of a profile's git.mode.
+const (
+	GitShared   = "shared"   // sessions work in the workspace itself
+	GitWorktree = "worktree" // each session works in a linked work tree of its own
+)
 
 // Workspace says what the workspace file system keeps from the sandbox.
 type Workspace struct {

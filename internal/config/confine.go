@@ -37,6 +37,9 @@ func (c *Config) Profile(name string) (Profile, error) {
 	return p, nil
 }
 
+// WorktreesFolder is the folder of the Storage Root that holds the sessions' work trees.
+const WorktreesFolder = "worktrees"
+
 // place is a host path that must not be shown inside, and the reason.
 type place struct{ path, why string }
 
@@ -44,6 +47,7 @@ type place struct{ path, why string }
 type guard struct {
 	origin    string // where the profile's volumes are written, for messages
 	ws        string
+	source    string // what ws is a work tree of, or ws
 	home      string
 	dataRoot  string
 	own       []string // folders of the Storage Root the profile may mount
@@ -63,6 +67,7 @@ func (c *Config) newGuard(profile string) (*guard, error) {
 		return out
 	}
 	g.ws = resolve(c.Workspace)
+	g.source = resolve(c.Home)
 	g.home = resolve(c.host.home)
 	g.dataRoot = resolve(c.Storage.DataRoot)
 	b := &builder{config: c}
@@ -151,10 +156,17 @@ func (g *guard) workspace() error {
 			return refuse("work in a folder below it, or move the file", "the workspace %q holds %s, %q: the sandbox could write it", g.ws, f.why, f.path)
 		}
 	}
-	if g.dataRoot != "" && overlap(g.ws, g.dataRoot) {
+	if g.dataRoot != "" && overlap(g.ws, g.dataRoot) && !g.ownWorktree() {
 		return refuse("work elsewhere, or set storage.data_root to a place outside", "the workspace %q overlaps the Storage Root %q", g.ws, g.dataRoot)
 	}
 	return nil
+}
+
+// ownWorktree says whether the workspace is a work tree that Lazaret made: exactly
+// <data root>/worktrees/<hash>/<name>, for a workspace that lies elsewhere.
+func (g *guard) ownWorktree() bool {
+	return g.ws != g.source && !overlap(g.source, g.dataRoot) && g.ws == filepath.Join(
+		g.dataRoot, WorktreesFolder, filepath.Base(filepath.Dir(g.ws)), filepath.Base(g.ws))
 }
 
 // volume resolves one volume and judges where it really leads.
@@ -192,7 +204,7 @@ func (g *guard) judge(host string) (message, fix string) {
 		return "is the whole host", below
 	case g.home != "" && under(g.home, host):
 		return "holds your home directory", below
-	case g.ws != "" && overlap(host, g.ws):
+	case g.ws != "" && overlap(host, g.ws), g.source != "" && overlap(host, g.source):
 		return "overlaps the workspace, which is inside already", "leave it out"
 	}
 	for _, f := range g.files {

@@ -54,6 +54,7 @@ func profileDefaults() map[string]any {
 		"ca_certificates": "host",
 		"escalation":      true,
 		"sandbox":         map[string]any{"directfs": true},
+		"git":             map[string]any{"mode": GitShared},
 		"workspace":       map[string]any{"ignored": "domain", "masks": defaultMasks, "secrets": defaultSecrets},
 		"limits":          map[string]any{"processes": int64(defaultProcesses), "open_files": int64(0), "memory": int64(0), "tmp": int64(0)},
 		"registry":        map[string]any{"insecure": false},

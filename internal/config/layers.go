@@ -129,6 +129,7 @@ type profileSettings struct {
 	CACertificates                          string `mapstructure:"ca_certificates"`
 	Escalation                              bool
 	Sandbox                                 struct{ Directfs bool }
+	Git                                     struct{ Mode string }
 	Workspace                               Workspace
 	Limits                                  struct {
 		Processes uint32

@@ -15,6 +15,9 @@ const WorkspaceFileName = "lazaret.toml"
 type Options struct {
 	// Workspace is the Agent Workspace; it is made canonical.
 	Workspace string
+	// Worktree is the Agent Workspace instead when it is set: a work tree that Lazaret
+	// made of Workspace for a session. Workspace is still whose file and trust count.
+	Worktree string
 	// Flag is the file named by --config, or empty.
 	Flag string
 	// Environ is the host environment, "NAME=value".
@@ -39,10 +42,20 @@ func Load(o Options) (*Config, error) {
 	return l.finish()
 }
 
+// ForWorktree loads the configuration again, for a session in the work tree at path that
+// Lazaret made of the workspace.
+func (c *Config) ForWorktree(path string) (*Config, error) {
+	o := c.options
+	o.Worktree = path
+	return Load(o)
+}
+
 // loader is one Load under way.
 type loader struct {
 	host      hostFacts
-	workspace string
+	options   Options
+	workspace string // whose file is read
+	tree      string // the Agent Workspace
 	merged    *merged
 	files     []File
 	problems  Problems
@@ -60,7 +73,12 @@ func newLoader(o Options) (*loader, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{host: facts(o), workspace: ws, merged: newMerged()}
+	l := &loader{host: facts(o), options: o, workspace: ws, tree: ws, merged: newMerged()}
+	if o.Worktree != "" {
+		if l.tree, err = canonicalWorkspace(o.Worktree); err != nil {
+			return nil, err
+		}
+	}
 	if o.Flag != "" {
 		if l.host.flagFile, err = filepath.Abs(o.Flag); err != nil {
 			return nil, &fault.Error{Kind: fault.Config, Message: "resolve --config", Err: err}
@@ -168,7 +186,9 @@ func (l *loader) snapshot() (*Config, error) {
 	}
 	m := *l.merged
 	m.origins = origins
-	b := &builder{merged: &m, host: l.host, config: &Config{Workspace: l.workspace, Origins: origins, Files: l.files, host: l.host}}
+	b := &builder{merged: &m, host: l.host, config: &Config{
+		Workspace: l.tree, Home: l.workspace, Origins: origins, Files: l.files, host: l.host, options: l.options,
+	}}
 	b.build(s)
 	if len(b.problems) > 0 {
 		return nil, b.problems

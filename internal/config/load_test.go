@@ -237,6 +237,7 @@ var badInputs = []struct {
 	{"user", "[profiles.desk]\nuser = \"Root!\"\n", 2, []string{"is not a user"}},
 	{"user id", "[profiles.desk]\nuser = \"70000\"\n", 2, []string{"65535"}},
 	{"credential", "[profiles.desk]\ncredential = \"/run/lazaret/credential/x\"\n", 2, []string{"cannot be the credentials file"}},
+	{"git mode", "[profiles.desk]\ngit.mode = \"worktre\"\n", 2, []string{`did you mean "worktree"?`}},
 	{"ignored paths", "[profiles.desk.workspace]\nignored = \"share\"\n", 2, []string{`did you mean "shared"?`}},
 	{"mask of a path", "[profiles.desk.workspace]\nmasks = [\"a/.vscode\"]\n", 2, []string{"write one name"}},
 	{"no mask", "[profiles.desk.workspace]\nmasks = [\"..\"]\n", 2, []string{"write one name"}},

@@ -26,6 +26,15 @@ func onlyDomain(base, next any) error {
 	return nil
 }
 
+// onlyWorktree: a session may be given a work tree of its own here, never the one of the
+// workspace.
+func onlyWorktree(base, next any) error {
+	if next != base && next != "worktree" {
+		return bad("", `may only be "worktree" here`)
+	}
+	return nil
+}
+
 // onlyOldStrings: every element must already be there. For allowed networks only
 // the exact prefix counts: the longest prefix decides, so a smaller one inside an
 // allowed one could win against a denial in between.

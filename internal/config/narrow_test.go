@@ -27,6 +27,8 @@ escalation = false
 sandbox.directfs = false
 [profiles.open.workspace]
 ignored = "shared"
+[profiles.apart.git]
+mode = "worktree"
 `
 
 // narrowing pairs each refused line of a workspace file with one that only takes
@@ -42,6 +44,7 @@ var narrowing = []struct{ name, refused, why, accepted string }{
 	{"escalation of all", `profiles.closed.escalation = true`, "only be turned off", `escalation.enabled = false`},
 	{"directfs", `profiles.closed.sandbox.directfs = true`, "only be turned off", `profiles.work.sandbox.directfs = false`},
 	{"ignored", `profiles.work.workspace.ignored = "shared"`, `only be "domain"`, `profiles.open.workspace.ignored = "domain"`},
+	{"git mode", `profiles.apart.git.mode = "shared"`, `only be "worktree"`, `profiles.work.git.mode = "worktree"`},
 	{"masks", `profiles.work.workspace.masks = [".vscode"]`, "is gone", `profiles.work.workspace.masks = [".vscode", ".idea", ".fleet", ".zed", ".vs", ".mine"]`},
 	{"insecure", `profiles.closed.registry.insecure = true`, "only be turned off", `profiles.work.registry.insecure = false`},
 	{"expire", `escalation.expire = "11m"`, "only be shorter than 10m", `escalation.expire = "1m"`},

@@ -78,6 +78,7 @@ var keys = []key{
 	{path: "profiles.*.ca_certificates", check: certificatesShape, why: whyHost},
 	{path: "profiles.*.escalation", kind: kindBool, order: onlyFalse},
 	{path: "profiles.*.sandbox.directfs", kind: kindBool, order: onlyFalse},
+	{path: "profiles.*.git.mode", check: oneOf("shared", "worktree"), order: onlyWorktree},
 	{path: "profiles.*.workspace.ignored", check: oneOf("domain", "shared"), order: onlyDomain},
 	{path: "profiles.*.workspace.masks", kind: kindStrings, check: namePatternShape, order: allOldStrings},
 	{path: "profiles.*.workspace.secrets", kind: kindStrings, check: namePatternShape, order: allOldStrings},

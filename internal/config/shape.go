@@ -60,7 +60,7 @@ var (
 // one would have its profile_dir there.
 var reserved = []string{
 	"blobs", "builds", "cache", "catalog", "domains", "generations", "ids", "images", "keys", "leases", "locks", "logs",
-	"lowers", "profiles", "qualification", "quarantine", "run", "runtime", "staging", "state", "store", "tmp", "trash", "trust",
+	"lowers", "profiles", "qualification", "quarantine", "run", "runtime", "staging", "state", "store", "tmp", "trash", "trust", "worktrees",
 }
 
 func profileName(s string) error {

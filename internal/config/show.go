@@ -76,6 +76,7 @@ func (p Profile) entries(add func(string, any)) {
 	add("ca_certificates", p.CACertificates)
 	add("escalation", p.Escalation)
 	add("sandbox.directfs", p.Directfs)
+	add("git.mode", p.GitMode)
 	add("workspace.ignored", p.Workspace.Ignored)
 	add("workspace.masks", p.Workspace.Masks)
 	add("workspace.secrets", p.Workspace.Secrets)
