@@ -46,6 +46,7 @@ func (v *view) entry(out *fuse.EntryOut, dir *node, name string, f *found) {
 		return // node 0: an absence, cached as well
 	}
 	n := v.table.look(dir, name, f)
+	v.see(n, f.st)
 	out.NodeId = n.id
 	out.SetAttrTimeout(cache)
 	v.fs.fill(&out.Attr, f.st, f.backend)
@@ -53,14 +54,24 @@ func (v *view) entry(out *fuse.EntryOut, dir *node, name string, f *found) {
 
 // cacheTime is how long the kernel may keep what is in dir.
 func (v *view) cacheTime(dir *node) time.Duration {
-	if dir.dir != nil {
-		dir.dir.mu.Lock()
-		defer dir.dir.mu.Unlock()
-		if dir.dir.unwatched {
-			return v.fs.config.Unwatched
-		}
+	if v.unwatched(dir) {
+		return v.fs.config.Unwatched
 	}
 	return v.fs.config.Cache
+}
+
+func (v *view) unwatched(dir *node) bool {
+	dir.dir.mu.Lock()
+	defer dir.dir.mu.Unlock()
+	return dir.dir.unwatched
+}
+
+// see compares what the kernel is told of a file with what it was told before. Where
+// it drops data only when told to, it is told to after a change nobody told of.
+func (v *view) see(n *node, st *unix.Statx_t) {
+	if v.explicit && n.kind == unix.S_IFREG && v.table.stamp(n, st) {
+		v.notifier.inode(n.id)
+	}
 }
 
 // attributes reads a node's attributes where it was found, or from what is still
@@ -149,4 +160,5 @@ func (v *view) answer(out *fuse.AttrOut, n *node, st *unix.Statx_t) {
 	}
 	out.SetTimeout(cache)
 	v.fs.fill(&out.Attr, st, n.key.backend)
+	v.see(n, st)
 }

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
@@ -177,6 +178,10 @@ func (v *view) list(dir *node) ([]entry, error) {
 	read, err := v.read(dir, dir.key.backend)
 	if err != nil {
 		return nil, err
+	}
+	if v.explicit && v.unwatched(dir) {
+		// The kernel keeps listings until it is told.
+		time.AfterFunc(v.fs.config.Unwatched, func() { v.notifier.inode(dir.id) })
 	}
 	entries := dots(v.fs.inode(dir.key.inode, dir.key.device, dir.key.backend))
 	if dir.key.backend != host {

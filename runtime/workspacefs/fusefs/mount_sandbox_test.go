@@ -68,10 +68,10 @@ func mount(tb testing.TB, fs *fusefs.FS, view fusefs.View, path string) {
 		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {
 			tb.Errorf("unmount: %v", err)
 		}
-		dev.Close()
 		if err := <-ended; err != nil {
 			tb.Errorf("serve: %v", err)
 		}
+		dev.Close()
 	})
 }
 

@@ -62,6 +62,7 @@ type node struct {
 	unlinked bool // the sandbox removed its last name
 	verdict  route.Verdict
 	epoch    uint64 // when verdict was given
+	seen     uint64 // stamp of what the kernel was told; 0 after a change of the sandbox's
 	lookups  uint64
 	children int // nodes whose parent this is
 }

@@ -30,9 +30,11 @@ func TestSwappedDirectories(t *testing.T) {
 	var swapping sync.WaitGroup
 	swapping.Go(func() { swap(t, w.host, outside, stop) })
 	acts := w.acts(t, canary)
-	for i := range swapBudget {
-		inDirectory(w.tree, "mid/deep", acts[i%len(acts)])
-		if i%7 == 0 {
+	for done, tries := 0, 0; done < swapBudget; tries++ {
+		if inDirectory(w.tree, "mid/deep", acts[done%len(acts)]) {
+			done++
+		}
+		if tries%7 == 0 {
 			w.fs.EntryChanged("", "mid")
 		}
 	}
@@ -53,20 +55,23 @@ func TestSwappedDirectories(t *testing.T) {
 	}
 }
 
-// inDirectory calls act with a path of the directory, unless a link leads there: this
-// test's own kernel would follow that one, as the sandbox's does not.
-func inDirectory(tree, path string, act func(dir string)) {
+// inDirectory calls act some times with a path of the directory, unless a link leads
+// there: this test's own kernel would follow that one, as the sandbox's does not.
+func inDirectory(tree, path string, act func(dir string)) bool {
 	root, err := unix.Open(tree, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return
+		return false
 	}
 	defer unix.Close(root)
 	fd, err := unix.Openat2(root, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
-		return
+		return false
 	}
 	defer unix.Close(fd)
-	act(fmt.Sprintf("/proc/self/fd/%d", fd))
+	for range 5 {
+		act(fmt.Sprintf("/proc/self/fd/%d", fd))
+	}
+	return true
 }
 
 func swap(t *testing.T, dir, outside string, stop chan struct{}) {

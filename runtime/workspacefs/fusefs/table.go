@@ -274,3 +274,21 @@ func (t *table) resettle(n *node, from *node, name string, to *node, newName str
 	}
 	t.leave(from)
 }
+
+// stamp notes what the kernel is told of a file, and reports whether it was told
+// something else before and the sandbox has not changed it since.
+func (t *table) stamp(n *node, st *unix.Statx_t) bool {
+	stamp := uint64(st.Mtime.Sec*1e9+int64(st.Mtime.Nsec))*31 + st.Size | 1
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	other := n.seen != 0 && n.seen != stamp
+	n.seen = stamp
+	return other
+}
+
+// touch notes that the sandbox has changed a file.
+func (t *table) touch(n *node) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n.seen = 0
+}

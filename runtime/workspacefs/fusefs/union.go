@@ -1,6 +1,8 @@
 package fusefs
 
 import (
+	"strings"
+
 	"golang.org/x/sys/unix"
 
 	"lazaret.dev/lazaret/runtime/workspacefs/route"
@@ -34,8 +36,12 @@ func (f *found) key() key {
 func (fs *FS) epoch() uint64 { return fs.config.Router.Generation() + fs.renames.Load() }
 
 // find tells what name in dir stands for. An absent name is no error: its st is
-// nil. Errors are the kernel's, and ESTALE when dir is not where it was.
+// nil. Errors are the kernel's, ESTALE when dir is not where it was, and EINVAL for what
+// is no single name. Every name that anything is done with comes through here.
 func (v *view) find(dir *node, name string) (*found, error) {
+	if !single(name) {
+		return nil, unix.EINVAL
+	}
 	f := &found{epoch: v.fs.epoch()}
 	if dir.key.backend != host {
 		st, err := v.probe(dir, dir.key.backend, name)
@@ -62,6 +68,11 @@ func (v *view) find(dir *node, name string) (*found, error) {
 	f.verdict = v.fs.config.Router.Name(rules, name, f.names)
 	f.choose(at)
 	return f, nil
+}
+
+// single says that name is one component of a path and leads nowhere else.
+func single(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00")
 }
 
 // probe reads what one backend has under a name, nil if nothing.

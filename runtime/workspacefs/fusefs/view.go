@@ -34,6 +34,7 @@ type view struct {
 	gits   []*node // guarded by mu; of the git view: directory n is named n
 	listed []*node // guarded by mu; directories with a listing
 
+	explicit bool // the kernel drops data only when it is told to; fixed before it asks
 	notifier notifier
 	absences absences
 	server   atomic.Pointer[fuse.Server]
@@ -70,6 +71,7 @@ func (fs *FS) Serve(connection *os.File, which View) error {
 		unix.Close(fd)
 		return fmt.Errorf("serve the workspace: %w", err)
 	}
+	v.explicit = v.watched()
 	server, err := fuse.NewServer(v, "/dev/fd/"+strconv.Itoa(fd), &fuse.MountOptions{
 		MaxWrite:             maxWrite,
 		MaxBackground:        64,
@@ -79,7 +81,7 @@ func (fs *FS) Serve(connection *os.File, which View) error {
 		ExtraCapabilities: fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_HANDLE_KILLPRIV_V2,
 		// What is watched is dropped when it changes, not when its times do: they also
 		// change by what the sandbox writes.
-		ExplicitDataCacheControl: fs.config.OnDirectory != nil,
+		ExplicitDataCacheControl: v.explicit,
 		Logger:                   fs.config.Log,
 	})
 	if err != nil {
@@ -91,6 +93,15 @@ func (fs *FS) Serve(connection *os.File, which View) error {
 	server.Serve()
 	stop()
 	return nil
+}
+
+// watched says that the workspace is watched, as far as can be told before anybody
+// looks into it.
+func (v *view) watched() bool {
+	if v.fs.config.OnDirectory == nil || v.enter(v.workspace) != nil {
+		return false
+	}
+	return !v.unwatched(v.workspace)
 }
 
 // String names the file system to the library.

@@ -80,6 +80,7 @@ func (v *view) killPrivileges(fd int) error {
 
 // wrote tells of a changed file.
 func (v *view) wrote(n *node) {
+	v.table.touch(n)
 	v.fs.tell(func(e Events) {
 		if !v.table.removed(n) {
 			e.Wrote(v.table.pathOf(n), v.verdict(n))

@@ -1,0 +1,49 @@
+package fusefs
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"lazaret.dev/lazaret/runtime/workspacefs/route"
+)
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		class                  route.Class
+		pinned                 bool
+		change, create, remove unix.Errno
+	}{
+		{route.Shared, false, 0, 0, 0},
+		{route.Held, false, 0, 0, 0},
+		{route.Transient, false, 0, 0, 0},
+		{route.Shared, true, 0, 0, unix.EBUSY},
+		{route.ReadOnly, false, unix.EROFS, unix.EROFS, unix.EBUSY},
+		{route.StandIn, false, unix.EROFS, unix.EROFS, unix.EBUSY},
+		{route.Absent, false, unix.EROFS, unix.EROFS, unix.EBUSY},
+		{0, false, unix.EROFS, unix.EROFS, unix.EBUSY}, // a class nobody knows
+		{99, false, unix.EROFS, unix.EROFS, unix.EBUSY},
+	} {
+		v := route.Verdict{Class: c.class, Pinned: c.pinned}
+		for a, want := range map[act]unix.Errno{change: c.change, create: c.create, remove: c.remove} {
+			if got := guard(a, v); got != want {
+				t.Errorf("act %d on class %d (pinned %v): %v, want %v", a, c.class, c.pinned, got, want)
+			}
+		}
+	}
+}
+
+func TestNamesAreSingle(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", ".", "..", "a/b", "/", "a/", "a\x00b"} {
+		if single(name) {
+			t.Errorf("accepted %q", name)
+		}
+	}
+	for _, name := range []string{"a", "...", ".a", "a b", "\xff"} {
+		if !single(name) {
+			t.Errorf("refused %q", name)
+		}
+	}
+}
