@@ -18,6 +18,7 @@ import (
 	"lazaret.dev/lazaret/internal/domain"
 	"lazaret.dev/lazaret/runtime/gvisor"
 	"lazaret.dev/lazaret/runtime/leader"
+	"lazaret.dev/lazaret/runtime/workspacefs/daemon"
 )
 
 // idleTime is what a Domain gets to become idle.
@@ -116,6 +117,8 @@ func role(id int, above string) string {
 		return "stubs"
 	case len(argv) > 1 && argv[1] == leader.Mode:
 		return roleLeader
+	case len(argv) > 1 && argv[1] == daemon.Mode:
+		return "workspace"
 	case len(argv) > 1 && argv[0] == "lazaret":
 		return "supervisor"
 	case strings.Contains(argv[0], "slirp4netns"):

@@ -26,7 +26,7 @@ func rounds() int {
 // and the next start, which is the next round's, works.
 func TestKillMatrix(t *testing.T) {
 	t.Parallel()
-	for _, role := range []string{"coordinator", "supervisor", "run", "sentry", "gofer", "client"} {
+	for _, role := range []string{"coordinator", "supervisor", "run", "sentry", "gofer", "workspace", "client"} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			h := e2e.NewHome(t)
@@ -112,7 +112,7 @@ func TestKillingSlirp(t *testing.T) {
 // that is different each round.
 func TestKillWhileStarting(t *testing.T) {
 	t.Parallel()
-	for _, victim := range []string{"coordinator", "supervisor", "client"} {
+	for _, victim := range []string{"coordinator", "supervisor", "workspace", "client"} {
 		t.Run(victim, func(t *testing.T) {
 			t.Parallel()
 			h := e2e.NewHome(t)

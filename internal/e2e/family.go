@@ -24,7 +24,7 @@ func Adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) 
 // true when its number is used again.
 type Kin struct {
 	PID   int
-	Role  string // client, coordinator, supervisor, run, exec, sentry, gofer, slirp, or a program's name
+	Role  string // client, coordinator, supervisor, workspace, run, exec, sentry, gofer, slirp, or a program's name
 	pidfd int
 }
 
@@ -88,6 +88,8 @@ func roleOf(pid int) string {
 		return "coordinator"
 	case mode == "__rs" || mode == "__userns" && slices.Contains(argv, "__rs"):
 		return "supervisor"
+	case mode == "__workspacefs":
+		return "workspace"
 	case name == "slirp4netns":
 		return "slirp"
 	case name == "runsc-sandbox":
