@@ -146,7 +146,7 @@ func (w *workspace) serve(tell func(message) error) {
 			return
 		}
 		switch m.Kind {
-		case link.KindMount:
+		case link.KindMount, link.KindGit:
 			w.mount(m, files)
 		case link.KindChanged:
 			if changed, ok := changedMessage(m.Path); ok {
@@ -157,13 +157,21 @@ func (w *workspace) serve(tell func(message) error) {
 	}
 }
 
-// mount places one directory of Domain storage, within bounds: a guest decides how
-// often it is asked for. Where it fails the daemon serves the name as well, only slower.
+// mount places one directory of Domain storage or one git directory, within bounds: a
+// guest decides how often it is asked for. Where it fails the daemon serves the name as
+// well, with the same decisions.
 func (w *workspace) mount(m link.Message, files []*os.File) {
-	if len(files) != 1 || !w.limit.take() {
+	if !w.limit.take() {
 		return
 	}
-	if err := w.placeHeld(m.Path, files[0]); err != nil {
+	var err error
+	switch {
+	case m.Kind == link.KindGit:
+		err = placeGit(m.Git)
+	case len(files) == 1:
+		err = w.placeHeld(m.Path, files[0])
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "lazaret supervisor: %v\n", err)
 	}
 }

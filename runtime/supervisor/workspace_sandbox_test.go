@@ -160,6 +160,64 @@ func TestGitIsProtected(t *testing.T) {
 	}
 }
 
+// A repository in the workspace is shown through the connection that answers opens as
+// soon as it is looked at.
+func TestNestedRepositoriesAreProtected(t *testing.T) {
+	spec := newRepository(t)
+	git(t, spec.Workspace, "init", "-q", "a/sub")
+	config := readHost(t, spec.Workspace+"/a/sub/.git/config")
+	s := start(t, spec)
+	sandboxtest.Await(t, 10*time.Second, "a truncation to be refused", func() bool {
+		return sh(t, s, "ls a/sub >/dev/null; python3 -c 'open(\"a/sub/.git/config\", \"r+\")'").code != 0
+	})
+	if got := sh(t, s, "cd a/sub && echo x > x && git add x && git commit -qm nested && mv .git g"); got.code == 0 || !strings.Contains(got.stderr, "busy") {
+		t.Errorf("%+v", got)
+	}
+	if log := git(t, spec.Workspace+"/a/sub", "log", "--format=%s"); log != "nested\n" {
+		t.Errorf("the host's log: %q", log)
+	}
+	if got := sh(t, s, "mv a b"); got.code == 0 {
+		t.Error("a directory above a git directory was renamed")
+	}
+	if got := readHost(t, spec.Workspace+"/a/sub/.git/config"); got != config {
+		t.Errorf("the configuration became %q", got)
+	}
+}
+
+// What the host's configuration includes or runs is as protected as itself, also when the
+// host begins to while the sandbox runs; other names of such files are read-only (G16).
+func TestWhatTheConfigurationNamesIsProtected(t *testing.T) {
+	spec := newRepository(t)
+	for _, name := range []string{"build/gitconfig", "hooks/pre-commit", "later"} {
+		writeHost(t, spec.Workspace+"/"+name, "[x]\n")
+	}
+	git(t, spec.Workspace, "config", "include.path", "../build/gitconfig")
+	git(t, spec.Workspace, "config", "core.hooksPath", "hooks")
+	git(t, spec.Workspace, "add", ".")
+	if err := os.Link(spec.Workspace+"/.git/config", spec.Workspace+"/other-name"); err == nil {
+		t.Cleanup(func() { os.Remove(spec.Workspace + "/other-name") })
+	}
+	if _, err := supervisor.NewLauncher().Launch(t.Context(), spec, nil); err == nil || !strings.Contains(err.Error(), "hard link") {
+		t.Errorf("G16: a second name of the configuration: %v", err)
+	}
+	if err := os.Remove(spec.Workspace + "/other-name"); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, spec)
+	for _, script := range []string{"echo x >> build/gitconfig", "echo x > hooks/pre-commit", "echo x > hooks/post-commit", "mv build b", "mv hooks h", "rm -rf hooks"} {
+		if got := sh(t, s, script); got.code == 0 && readHost(t, spec.Workspace+"/build/gitconfig")+readHost(t, spec.Workspace+"/hooks/pre-commit") != "[x]\n[x]\n" {
+			t.Errorf("the guest succeeded with %q", script)
+		}
+	}
+	if got := sh(t, s, "echo x >> later"); got.code != 0 {
+		t.Errorf("harmless work was refused: %+v", got)
+	}
+	git(t, spec.Workspace, "config", "--add", "include.path", "../later")
+	sandboxtest.Await(t, 10*time.Second, "the new include to be protected", func() bool {
+		return sh(t, s, "mv later elsewhere && mv elsewhere later").code != 0
+	})
+}
+
 // G08: the host replaces its configuration while the sandbox runs.
 func TestHostConfigurationStaysProtectedWhenReplaced(t *testing.T) {
 	spec := newRepository(t)

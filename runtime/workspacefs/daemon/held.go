@@ -5,9 +5,12 @@ import (
 	"io"
 	"os"
 	"path"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
+	"lazaret.dev/lazaret/internal/packet"
+	"lazaret.dev/lazaret/runtime/workspacefs/gitrules"
 	"lazaret.dev/lazaret/runtime/workspacefs/link"
 	"lazaret.dev/lazaret/runtime/workspacefs/route"
 )
@@ -16,23 +19,29 @@ import (
 const (
 	maxShown   = 150
 	maxVisited = 5000
-	maxWaiting = 64 // directories made and not mounted yet
+	maxWaiting = 64 // directories to be mounted, and not yet
 )
 
-// shower has RS mount directories of Domain storage where they belong. It is an
-// optimisation: what does not fit is served like anything else.
+// shower has RS mount directories where they belong: those of Domain storage, and the
+// git directories that come to light while the sandbox runs. It is an optimisation:
+// what does not fit is served like anything else.
 type shower struct {
 	tell    func(link.Message, ...*os.File) error
+	git     func(path string) error
 	waiting chan shown
+
+	mu    sync.Mutex // guards known
+	known map[string]bool
 }
 
+// shown is a directory of Domain storage, or without dir a git directory.
 type shown struct {
 	path string
 	dir  *os.File
 }
 
 func newShower(tell func(link.Message, ...*os.File) error) *shower {
-	return &shower{tell: tell, waiting: make(chan shown, maxWaiting)}
+	return &shower{tell: tell, waiting: make(chan shown, maxWaiting), known: map[string]bool{}}
 }
 
 // add takes over dir. It never waits.
@@ -40,13 +49,36 @@ func (s *shower) add(path string, dir *os.File) {
 	select {
 	case s.waiting <- shown{path, dir}:
 	default:
-		dir.Close()
+		packet.CloseAll([]*os.File{dir})
+	}
+}
+
+// found notes the git directory of a directory of the host that is being looked into, if
+// it has one. That of the workspace itself is shown from the start.
+func (s *shower) found(above string, dir int) {
+	var st unix.Stat_t
+	if above == "" || unix.Fstatat(dir, gitrules.Git, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return
+	}
+	at := path.Join(above, gitrules.Git)
+	s.mu.Lock()
+	first := !s.known[at] && len(s.known) < maxVisited
+	if first {
+		s.known[at] = true
+	}
+	s.mu.Unlock()
+	if first {
+		s.add(at, nil)
 	}
 }
 
 // run passes on what was added, as long as RS is there.
 func (s *shower) run() {
 	for m := range s.waiting {
+		if m.dir == nil {
+			_ = s.git(m.path) // it is not shown from the host, or is gone
+			continue
+		}
 		err := s.show(m.path, m.dir)
 		m.dir.Close()
 		if err != nil {

@@ -76,12 +76,17 @@ func (s *server) workspace(r *link.Resources) error {
 	fresh := freshness.New(freshness.Config{Rules: rules, Read: host.read, Poke: s.poke, Warn: warn})
 	fs, err := fusefs.New(fusefs.Config{
 		Host: r.Host, Held: s.storage.held, Transient: r.Transient, Router: s.policy,
-		Events:      &recorder{host: host, journal: s.storage.journal, rules: rules, mounts: s.shower, rename: sameName},
-		OnDirectory: fresh.OnDirectory, OnForget: fresh.OnForget,
+		Events: &recorder{host: host, journal: s.storage.journal, rules: rules, mounts: s.shower, rename: sameName},
+		OnDirectory: func(handle uint64, path string, dir int) error {
+			s.shower.found(path, dir)
+			return fresh.OnDirectory(handle, path, dir)
+		},
+		OnForget: fresh.OnForget,
 	})
 	if err != nil {
 		return err
 	}
+	s.shower.git = func(path string) error { return s.git(fs, path, 0) }
 	s.follow(rules, fresh, fs, fs)
 	s.answer(fs, r.Tree, fusefs.Tree)
 	s.answer(fs, r.Git, fusefs.Git)
