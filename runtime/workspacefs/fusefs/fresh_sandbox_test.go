@@ -188,11 +188,13 @@ func TestDirectoriesAreAnnouncedBeforeTheyAreRead(t *testing.T) {
 	put(t, w.host+"/d/e/file", "x")
 	put(t, w.host+"/unwatched/file", "x")
 	// What appears while the watch is being set must be found by the first look.
+	e.mu.Lock()
 	e.look = func(path string) {
 		if path == "d" {
 			put(t, w.host+"/d/late", "x")
 		}
 	}
+	e.mu.Unlock()
 	same(t, w.tree+"/d/late", "x")
 	names(t, w.tree+"/d")
 	same(t, w.tree+"/d/e/file", "x")
@@ -260,6 +262,8 @@ func TestEvents(t *testing.T) {
 	must(t, os.Mkdir(w.tree+"/d/held", 0o755))
 	must(t, os.Mkdir(w.tree+"/d/held/below", 0o755))
 	_ = os.Mkdir(w.tree+"/absent", 0o755)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	want := []string{"created d 1", "created d/f 1", "wrote d/f 1", "renamed d/f>g 1", "removed g 1", "created d/held 4", "created d/held/below 4"}
 	if !slices.Equal(s.lines, want) {
 		t.Errorf("got  %q\nwant %q", s.lines, want)

@@ -5,6 +5,7 @@ package fusefs_test
 import (
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -30,6 +31,12 @@ func (h *heard) Wrote(path string, _ route.Verdict) {
 	h.wrote = append(h.wrote, path)
 }
 
+func (h *heard) told() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.wrote)
+}
+
 func changeTime(t *testing.T, path string) unix.Timespec {
 	t.Helper()
 	var st unix.Stat_t
@@ -50,13 +57,13 @@ func TestSettingTheSameModeTouchesNothing(t *testing.T) {
 			t.Errorf("%s was touched", name)
 		}
 	}
-	if len(events.wrote) != 0 {
-		t.Errorf("told of %q", events.wrote)
+	if told := events.told(); len(told) != 0 {
+		t.Errorf("told of %q", told)
 	}
 	before := changeTime(t, w.host+"/dir/file")
 	must(t, os.Chmod(w.tree+"/dir/file", 0o600))
-	if changeTime(t, w.host+"/dir/file") == before || len(events.wrote) != 1 {
-		t.Errorf("another mode did not arrive: told of %q", events.wrote)
+	if told := events.told(); changeTime(t, w.host+"/dir/file") == before || len(told) != 1 {
+		t.Errorf("another mode did not arrive: told of %q", told)
 	}
 	if err := os.Chmod(w.tree+"/ro", 0o600); !errors.Is(err, unix.EROFS) {
 		t.Errorf("another mode of a protected file: %v", err)
