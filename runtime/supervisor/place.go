@@ -59,7 +59,7 @@ func bindFile(source, target *os.File) error {
 
 // placeGit shows a git directory of the host where it belongs, through the connection
 // that answers opens. The daemon serves.
-func placeGit(g link.Git) error {
+func (w *workspace) placeGit(g link.Git) error {
 	at := roomGit
 	if g.Outside > 0 {
 		at = roomOutside(int(g.Outside) - 1)
@@ -84,7 +84,40 @@ func placeGit(g link.Git) error {
 		return err
 	}
 	defer target.Close()
+	for _, name := range g.Watch {
+		w.keep(source, string(name))
+	}
 	return bindFile(source, target)
+}
+
+// keep keeps the directory of a file below root in use, so that the daemon watches it for
+// as long as the sandbox lives. What is not there is not watched.
+func (w *workspace) keep(root *os.File, name string) {
+	dir, base := path.Split(name)
+	f, err := within(root, []byte(path.Clean("./"+dir)), false)
+	if err != nil {
+		return
+	}
+	var st unix.Stat_t
+	_ = unix.Fstatat(int(f.Fd()), base, &st, unix.AT_SYMLINK_NOFOLLOW) // looking is what counts
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended || len(w.kept) == maxKept {
+		f.Close()
+		return
+	}
+	w.kept = append(w.kept, f)
+}
+
+// keepRoot does so for the workspace itself, where a repository may appear.
+func (w *workspace) keepRoot() error {
+	root, err := openPath(roomWorkspace)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	w.keep(root, ".git")
+	return nil
 }
 
 func openInWorkspace(name []byte, crossing bool) (*os.File, error) {

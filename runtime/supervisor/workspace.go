@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -27,6 +28,8 @@ const (
 	// transientBytes bounds what the generation holds of the workspace in memory when
 	// the configuration bounds nothing.
 	transientBytes = 256 << 20
+	// maxKept bounds the directories RS keeps in use.
+	maxKept = 256
 )
 
 // workspace is RS's hold on the workspace file system.
@@ -35,6 +38,10 @@ type workspace struct {
 	conn   *packet.Conn
 	store  uint64 // mount id of Domain storage in the room
 	limit  *limiter
+
+	mu    sync.Mutex // guards what follows
+	kept  []*os.File // directories whose files decide something
+	ended bool
 }
 
 // startWorkspace mounts the connections and starts the daemon behind them. fuses are
@@ -105,7 +112,7 @@ func (w *workspace) await() error {
 		case link.KindStep:
 			step = m.Text
 		case link.KindGit:
-			if err := placeGit(m.Git); err != nil {
+			if err := w.placeGit(m.Git); err != nil {
 				return err
 			}
 		case link.KindMount:
@@ -116,6 +123,9 @@ func (w *workspace) await() error {
 		case link.KindReady:
 			if !late.Stop() {
 				return w.lost(step, true, io.EOF)
+			}
+			if err := w.keepRoot(); err != nil {
+				return err
 			}
 			return share(roomWorkspace)
 		}
@@ -167,7 +177,7 @@ func (w *workspace) mount(m link.Message, files []*os.File) {
 	var err error
 	switch {
 	case m.Kind == link.KindGit:
-		err = placeGit(m.Git)
+		err = w.placeGit(m.Git)
 	case len(files) == 1:
 		err = w.placeHeld(m.Path, files[0])
 	}
@@ -183,6 +193,10 @@ func (w *workspace) end() {
 		return
 	}
 	_ = w.conn.Close()
+	w.mu.Lock()
+	closeAll(w.kept) // they would keep the file system mounted
+	w.kept, w.ended = nil, true
+	w.mu.Unlock()
 	select {
 	case <-w.daemon.Done():
 	case <-time.After(lastWriteTime):

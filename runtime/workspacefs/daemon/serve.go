@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"sync"
@@ -77,9 +78,9 @@ func (s *server) workspace(r *link.Resources) error {
 	fs, err := fusefs.New(fusefs.Config{
 		Host: r.Host, Held: s.storage.held, Transient: r.Transient, Router: s.policy,
 		Events: &recorder{host: host, journal: s.storage.journal, rules: rules, mounts: s.shower, rename: sameName},
-		OnDirectory: func(handle uint64, path string, dir int) error {
-			s.shower.found(path, dir)
-			return fresh.OnDirectory(handle, path, dir)
+		OnDirectory: func(handle uint64, at string, dir int) error {
+			s.shower.found(at, dir)
+			return fresh.OnDirectory(handle, at, dir)
 		},
 		OnForget: fresh.OnForget,
 	})
@@ -131,16 +132,19 @@ func (s *server) outside(r *link.Resources, i int) error {
 	}
 	s.follow(rules, fresh, fs, outsideTree{fs, names})
 	s.answer(fs, r.GitDirFuses[i], fusefs.Git)
-	return s.git(fs, "", i+1)
+	return s.git(fs, "", i+1, path.Join(names.admin, "index"))
 }
 
 // git has RS show a git directory through the connection that answers opens.
-func (s *server) git(fs *fusefs.FS, path string, outside int) error {
+func (s *server) git(fs *fusefs.FS, path string, outside int, watch ...string) error {
 	id, err := fs.AddGitDir(path)
 	if err != nil {
 		return err
 	}
 	g := link.Git{Name: []byte(strconv.Itoa(id)), Outside: uint32(outside)}
+	for _, name := range append([]string{"index", "info/exclude"}, watch...) {
+		g.Watch = append(g.Watch, []byte(name))
+	}
 	if outside == 0 {
 		g.Path = []byte(path)
 	}

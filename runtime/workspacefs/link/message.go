@@ -41,6 +41,9 @@ type Git struct {
 	// whose place in Resources.GitDirs is Outside-1.
 	Path    []byte `cbor:"2,keyasint"`
 	Outside uint32 `cbor:"3,keyasint"`
+	// Watch are files in it that decide something, whether or not the sandbox ever looks
+	// at them. RS keeps their directories in use.
+	Watch [][]byte `cbor:"4,keyasint"`
 }
 
 // maxText bounds the texts of a message, in bytes.
