@@ -6,6 +6,10 @@ import (
 	"lazaret.dev/lazaret/internal/domain"
 )
 
+// GuestGitExcludes is where the layer has Git's global ignore rules for the sandbox;
+// Git inside is told of it whether or not the file is there (gitignore(5)).
+const GuestGitExcludes = "/etc/lazaret/git-excludes"
+
 // Mode says how guest ids map to host ids.
 type Mode string
 

@@ -82,8 +82,13 @@ func (b builder) spec(id domain.ID) (runtime.Spec, error) {
 	if err != nil {
 		return runtime.Spec{}, err
 	}
+	policy, err := b.policy()
+	if err != nil {
+		return runtime.Spec{}, err
+	}
+	layer = append(layer, guestExcludes(policy))
 	spec := runtime.Spec{
-		Domain: id, IDs: b.around.IDs, Lower: b.around.Lower.Rootfs,
+		Policy: policy, Domain: id, IDs: b.around.IDs, Lower: b.around.Lower.Rootfs,
 		Workspace: b.config.Workspace, WorkspaceGuest: WorkspaceGuest,
 		Network: runtime.Network{
 			Enabled: p.NetworkEnabled,
@@ -94,9 +99,6 @@ func (b builder) spec(id domain.ID) (runtime.Spec, error) {
 		Env: environment(b.around.Lower.Env, user, vars, p.Env), Layer: layer,
 		Limits:      runtime.Limits(p.Limits),
 		GuestBinary: b.around.GuestBinary, Runsc: b.around.Runsc, Directfs: p.Directfs,
-	}
-	if spec.Policy, err = b.policy(); err != nil {
-		return runtime.Spec{}, err
 	}
 	for _, v := range p.Volumes {
 		spec.Volumes = append(spec.Volumes, runtime.Volume(v))

@@ -3,12 +3,24 @@ package bundle
 import (
 	"strconv"
 	"strings"
+
+	"lazaret.dev/lazaret/runtime"
 )
 
-// gitSettings hold inside only. gVisor shows other device, inode and change times than
-// the host's Git put into the index; without these every first `git status` on either
-// side reads the whole tree again and writes the index anew.
-var gitSettings = [][2]string{{"core.checkStat", "minimal"}, {"core.trustctime", "false"}}
+// gitSettings hold inside only.
+//
+// gVisor shows other device, inode and change times than the host's Git put into the
+// index: without the first two every first `git status` on either side reads the whole
+// tree again and writes the index anew. An index with an untracked cache or a shared
+// part is refused by the workspace file system. The host's linked worktrees lie at
+// paths that do not exist inside, and pruning would take them for gone. Stand-ins are
+// not to be added by `git add --all`.
+var gitSettings = [][2]string{
+	{"core.checkStat", "minimal"}, {"core.trustctime", "false"},
+	{"core.untrackedCache", "false"}, {"core.splitIndex", "false"},
+	{"gc.worktreePruneExpire", "never"},
+	{"core.excludesFile", runtime.GuestGitExcludes},
+}
 
 const gitCount = "GIT_CONFIG_COUNT"
 
