@@ -76,9 +76,22 @@ func (t *table) look(dir *node, name string, f *found) *node {
 		}
 		t.rename(n, dir, name)
 	}
+	t.prefer(n, dir, name)
 	n.verdict, n.epoch = f.verdict, f.epoch
 	n.lookups++
 	return n
+}
+
+// prefer makes the name a file was just found under the one it is opened by: others
+// may be gone since, when the host moved the file. The lock is held.
+func (t *table) prefer(n *node, dir *node, name string) {
+	for i, a := range n.aliases {
+		if a.parent == dir && a.name == name {
+			n.aliases[i] = alias{n.parent, n.name}
+			n.parent, n.name = dir, name
+			return
+		}
+	}
 }
 
 func (t *table) add(dir *node, name string, k key, f *found) *node {
