@@ -190,24 +190,25 @@ python3 -c 'import socket; s=socket.socket(socket.AF_UNIX); s.bind("/tmp/own"); 
 for i in 1 2 3 4 5 6 7 8 9; do test -S /tmp/own && break; sleep 0.2; done; python3 connect.py /tmp/own`)
 }
 
-// TestGitConfigAndHooks holds what the narrow mounts do: they stop an agent from
-// writing what host Git executes through its path. They do not hold against the
-// host replacing a protected file; docs/threat-model.md says so.
+// TestGitConfigAndHooks: an agent cannot write what host Git executes, and can commit.
 func TestGitConfigAndHooks(t *testing.T) {
 	t.Parallel()
 	h := e2e.NewHome(t)
 	h.Git("init", "-q")
 	h.Hold()
-	for _, refused := range []string{"echo x >> .git/config", "git config core.fsmonitor 'sh -c id'", "rm .git/config", "mv .git .gone"} {
+	for _, refused := range []string{"echo x >> .git/config", "git config core.fsmonitor 'sh -c id'", "rm .git/config", "mv .git .gone",
+		"printf '#!/bin/sh\ntouch /tmp/hooked' > .git/hooks/pre-commit", "mv .git/hooks .git/gone"} {
 		if r := h.Sh(refused); r.Code == 0 {
 			t.Errorf("%q: %v", refused, r)
 		}
 	}
-	h.Must("printf '#!/bin/sh\ntouch /tmp/hooked' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit")
 	if _, err := os.Lstat(filepath.Join(h.Workspace, ".git/hooks/pre-commit")); err == nil {
 		t.Error("a hook written inside is there outside")
 	}
-	h.Must("echo a > a; git add a; git -c user.name=a -c user.email=a@b commit -q -m first; test -e /tmp/hooked")
+	h.Must("echo a > a; git add a; git -c user.name=a -c user.email=a@b commit -q -m first")
+	if log := h.Git("log", "--format=%s"); !strings.Contains(log, "first") {
+		t.Errorf("the host's log: %q", log)
+	}
 	if strings.Contains(h.Read(".git/config"), "fsmonitor") {
 		t.Error("the configuration was written")
 	}
