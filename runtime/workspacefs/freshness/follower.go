@@ -95,9 +95,9 @@ const blindTime = 2 * time.Second
 // Run follows until ctx ends, and has then given up the watch. tree may have been
 // calling OnDirectory before.
 func (f *Follower) Run(ctx context.Context, tree Tree) {
-	var pokes sync.WaitGroup
-	defer pokes.Wait()
-	pokes.Go(func() {
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	parts.Go(func() {
 		if err := f.notifier.Run(ctx, f.config.Poke); err != nil {
 			f.config.Warn(fmt.Errorf("poke the sandbox: %w", err))
 		}
@@ -107,7 +107,10 @@ func (f *Follower) Run(ctx context.Context, tree Tree) {
 		<-ctx.Done()
 		return
 	}
-	err := w.Run(ctx, &sink{f, tree})
+	s := newSink(f, tree)
+	parts.Go(func() { s.soon.run(ctx) })
+	parts.Go(func() { s.late.run(ctx) })
+	err := w.Run(ctx, s)
 	f.mu.Lock()
 	f.watcher = nil
 	f.mu.Unlock()
@@ -134,8 +137,22 @@ func forgetAlways(ctx context.Context, tree Tree) {
 
 // sink is the Follower as the Watcher sees it.
 type sink struct {
-	f    *Follower
-	tree Tree
+	f          *Follower
+	tree       Tree
+	soon, late *echo
+}
+
+func newSink(f *Follower, tree Tree) *sink {
+	s := &sink{f: f, tree: tree}
+	s.late = newEcho(lateTime, s.forget, tree.InvalidateAll)
+	s.soon = newEcho(soonTime, func(events []watch.Event) {
+		s.forget(events)
+		s.late.take(events)
+	}, func() {
+		tree.InvalidateAll()
+		f.notifier.Overflow()
+	})
+	return s
 }
 
 const content = watch.Created | watch.Removed | watch.Content
@@ -150,6 +167,12 @@ func (s *sink) Changed(events []watch.Event) {
 	if outdated {
 		s.tree.InvalidateAll()
 	}
+	s.forget(events)
+	s.soon.take(events)
+}
+
+// forget has the kernel forget names, and pokes for them.
+func (s *sink) forget(events []watch.Event) {
 	for _, e := range events {
 		s.tree.HandleChanged(e.Key, e.Name)
 		s.poke(e)

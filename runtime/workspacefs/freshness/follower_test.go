@@ -21,7 +21,7 @@ func follow(t *testing.T, w *world, do func(s *sink)) []string {
 		f := &Follower{config: w.config(), notifier: notify.New(notify.Options{})}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		do(&sink{f, w})
+		do(newSink(f, w))
 		f.Run(ctx, w)
 	})
 	return w.heard()

@@ -69,7 +69,7 @@ func TestOverflowReadsTheRulesAgain(t *testing.T) {
 	if err := f.OnDirectory(7, "sub", int(dir.Fd())); err != nil {
 		t.Fatal(err)
 	}
-	var s watch.Sink = &sink{f, w}
+	var s watch.Sink = newSink(f, w)
 	s.Overflow()
 	if got, want := w.heard(), []string{"rule sub/.gitignore new", "all"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
