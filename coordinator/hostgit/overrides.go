@@ -21,7 +21,7 @@ var always = []setting{
 	{"submodule.recurse", "false"}, {"fetch.recurseSubmodules", "false"},
 	{"gpg.program", "false"}, {"gpg.openpgp.program", "false"}, {"gpg.x509.program", "false"}, {"gpg.ssh.program", "false"},
 	{"gpg.ssh.defaultKeyCommand", "false"}, {"log.showSignature", "false"}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"},
-	{"gc.auto", "0"}, {"maintenance.auto", "false"},
+	{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"worktree.useRelativePaths", "false"},
 }
 
 // anyKey stands for every variable of a section.
