@@ -100,7 +100,15 @@ func until(t *testing.T, what string, ok func() bool) {
 }
 
 func TestMountsStayWhenEverythingIsForgotten(t *testing.T) {
-	w := watchedWorld(t)
+	t.Run("expiring names", func(t *testing.T) { mountsStay(t, watchedWorld(t)) })
+	t.Run("an older kernel", func(t *testing.T) {
+		w := watchedWorld(t)
+		w.fs.WithoutExpiry()
+		mountsStay(t, w)
+	})
+}
+
+func mountsStay(t *testing.T, w *world) {
 	must(t, os.Mkdir(w.tree+"/held.modules", 0o755))
 	must(t, unix.Mount(w.held+"/held.modules", w.tree+"/held.modules", "", unix.MS_BIND, ""))
 	defer unix.Unmount(w.tree+"/held.modules", unix.MNT_DETACH)
@@ -116,6 +124,11 @@ func TestMountsStayWhenEverythingIsForgotten(t *testing.T) {
 		t.Error("what was mounted is gone")
 	}
 	same(t, w.tree+"/held.modules/x", "x")
+	_, err := os.Stat(w.tree + "/file")
+	refused(t, err, unix.ENOENT)
+	put(t, w.host+"/file", "x")
+	w.fs.EntryChanged("", "file")
+	same(t, w.tree+"/file", "x")
 }
 
 // Telling the kernel to forget, from outside, while the sandbox works in the same

@@ -3,7 +3,6 @@
 package fusefs_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -105,8 +104,6 @@ func same(tb testing.TB, path, content string) {
 		tb.Errorf("%s: %q, %v; want %q", path, b, err, content)
 	}
 }
-
-func asPathError(err error, e **os.PathError) bool { return errors.As(err, e) }
 
 // answerPoll has the kernel learn that poll is not answered. Otherwise the Go
 // runtime, which polls what it opens without leaving the processor to others, could

@@ -106,9 +106,24 @@ func (v *view) dropEntry(dir uint64, name string) {
 	case conn == nil: // nothing is cached yet
 	case expire:
 		_, _ = conn.Write(expiry(dir, name)) // ENOENT: the kernel does not know it
+	case v.standing(dir, name): // and what is mounted on it would be lost
 	default:
 		v.server.Load().EntryNotify(dir, name)
 	}
+}
+
+// standing says that a name is known as a directory and is that directory still.
+func (v *view) standing(dir uint64, name string) bool {
+	parent := v.table.get(dir)
+	if parent == nil {
+		return false
+	}
+	n := v.table.at(parent, name)
+	if n == nil || !n.isDir() {
+		return false
+	}
+	f, err := v.find(parent, name)
+	return err == nil && f.st != nil && f.key() == n.key
 }
 
 // expiry is a FUSE_NOTIFY_INVAL_ENTRY message with FUSE_EXPIRE_ONLY (linux/fuse.h); the
