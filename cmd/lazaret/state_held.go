@@ -105,7 +105,7 @@ func heldText(w io.Writer, r state.Report, ignored bool) error {
 	}
 	if len(r.Ignored) > 0 {
 		bytes, entries := total(r.Ignored)
-		fmt.Fprintf(w, "ignored by git: %s, %d entries in %d places\n", byteSize(bytes), entries, len(r.Ignored))
+		fmt.Fprintf(w, "ignored by git: %s, entries: %d, places: %d\n", byteSize(bytes), entries, len(r.Ignored))
 	}
 	if ignored {
 		writeFound(w, "", r.Ignored, true)

@@ -205,7 +205,7 @@ func TestStateHeld(t *testing.T) {
   git directory         21 B  lib/.git/
 stays in Domain storage:
   git state              1 B  .git/rebase-merge/
-ignored by git: 5 B, 3 entries in 1 places
+ignored by git: 5 B, entries: 3, places: 1
 `
 	if out, err := runState(t, "", "held"); err != nil || out != want {
 		t.Errorf("got\n%s%v", out, err)

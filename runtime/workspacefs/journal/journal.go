@@ -79,6 +79,8 @@ func (j *Journal) Note(c Change) {
 	if n == nil {
 		n = &node{path: strings.Clone(c.Path), first: now}
 		j.insert(n)
+	} else if c.Kind == Created && !n.kinds.Has(Created) {
+		c.Kind = Changed // it was there before the sandbox took it away
 	}
 	j.seq++
 	n.seq, n.latest = j.seq, max(now, n.first)

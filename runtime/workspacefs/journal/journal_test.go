@@ -97,6 +97,24 @@ func TestMadeAndGone(t *testing.T) {
 	}
 }
 
+// git stash and many editors take a file away and put it back.
+func TestTakenAwayAndPutBackIsAChange(t *testing.T) {
+	t.Parallel()
+	j := journal.New()
+	j.Note(journal.Change{Path: "old", Kind: journal.Removed, Time: at(1)})
+	j.Note(journal.Change{Path: "old", Kind: journal.Created, Time: at(2)})
+	j.Note(journal.Change{Path: "new", Kind: journal.Created, Time: at(3)})
+	j.Note(journal.Change{Path: "new", Kind: journal.Removed, Time: at(4)})
+	j.Note(journal.Change{Path: "new", Kind: journal.Created, Time: at(5)})
+	got := everything(j)
+	if got[0].Kinds != journal.Removed|journal.Changed || got[0].Last != journal.Changed {
+		t.Errorf("a file that was there: %+v", got[0])
+	}
+	if !got[1].Kinds.Has(journal.Created) || got[1].Last != journal.Created {
+		t.Errorf("a file of the sandbox's own: %+v", got[1])
+	}
+}
+
 func TestForgetsPlainOldestFirst(t *testing.T) {
 	t.Parallel()
 	j := journal.New()
