@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -23,17 +22,17 @@ type safe struct {
 // that no part can be taken for an option or another transport (git-remote-ext runs
 // commands).
 var (
-	webURL   = regexp.MustCompile(`^https?://(?:[A-Za-z0-9._~%!$&'()*+,;=:-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?(?:/[!-~]*)?$`)
-	sshURL   = regexp.MustCompile(`^ssh://(?:[A-Za-z0-9][A-Za-z0-9._-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?/[!-~]*$`)
-	scpURL   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9~/_.][!-9;-~]*$`)
-	refspec  = regexp.MustCompile(`^\+?refs/[A-Za-z0-9._/*-]+:refs/[A-Za-z0-9._/*-]+$`)
-	nickname = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+	webURL   = expression(`^https?://(?:[A-Za-z0-9._~%!$&'()*+,;=:-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?(?:/[!-~]*)?$`)
+	sshURL   = expression(`^ssh://(?:[A-Za-z0-9][A-Za-z0-9._-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?/[!-~]*$`)
+	scpURL   = expression(`^[A-Za-z0-9][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9~/_.][!-9;-~]*$`)
+	refspec  = expression(`^\+?refs/[A-Za-z0-9._/*-]+:refs/[A-Za-z0-9._/*-]+$`)
+	nickname = expression(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 )
 
 const maxURL = 2048
 
 func safeURL(url string) bool {
-	return len(url) <= maxURL && (webURL.MatchString(url) || sshURL.MatchString(url) || scpURL.MatchString(url))
+	return len(url) <= maxURL && (webURL().MatchString(url) || sshURL().MatchString(url) || scpURL().MatchString(url))
 }
 
 // remote and branch are what is kept of the sections of these names.
@@ -85,7 +84,7 @@ func (c *configuration) take(v gitconfig.Var) (bool, error) {
 		return c.takeCore(v.Key, v.Value), nil
 	case v.Section == "extensions" && !v.Named:
 		return c.takeExtension(v.Key, v.Value)
-	case v.Section == "remote" && v.Named && nickname.MatchString(v.Subsection):
+	case v.Section == "remote" && v.Named && nickname().MatchString(v.Subsection):
 		return c.takeRemote(v)
 	case v.Section == "branch" && v.Named && validRef("refs/heads/"+v.Subsection):
 		return c.takeBranch(v), nil
@@ -136,7 +135,7 @@ func (c *configuration) takeRemote(v gitconfig.Var) (bool, error) {
 		return false, errors.New("it is a partial clone: git would fetch the rest when it likes")
 	case v.Key == "url" && safeURL(v.Value):
 		r.urls = append(r.urls, v.Value)
-	case v.Key == "fetch" && refspec.MatchString(v.Value) && !strings.Contains(v.Value, ".."):
+	case v.Key == "fetch" && refspec().MatchString(v.Value) && !strings.Contains(v.Value, ".."):
 		r.fetch = append(r.fetch, v.Value)
 	default:
 		return false, nil
@@ -151,7 +150,7 @@ func (c *configuration) takeBranch(v gitconfig.Var) bool {
 		c.branches[v.Subsection] = b
 	}
 	switch {
-	case v.Key == "remote" && (v.Value == "." || nickname.MatchString(v.Value)):
+	case v.Key == "remote" && (v.Value == "." || nickname().MatchString(v.Value)):
 		b.remote = v.Value
 	case v.Key == "merge" && validRef(v.Value):
 		b.merge = v.Value

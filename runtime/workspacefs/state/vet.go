@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -39,9 +38,9 @@ const (
 )
 
 var (
-	fanName   = regexp.MustCompile(`^[0-9a-f]{2}$`)
-	looseName = regexp.MustCompile(`^[0-9a-f]{38}$|^[0-9a-f]{62}$`)
-	packName  = regexp.MustCompile(`^pack-[0-9a-f]{40,64}\.(pack|idx|rev|keep)$`)
+	fanName   = expression(`^[0-9a-f]{2}$`)
+	looseName = expression(`^[0-9a-f]{38}$|^[0-9a-f]{62}$`)
+	packName  = expression(`^pack-[0-9a-f]{40,64}\.(pack|idx|rev|keep)$`)
 )
 
 // gitFate decides about one path of a git directory. It is an allow-list: git reads
@@ -93,8 +92,8 @@ func objectFate(at string, isDir bool) (fate, string) {
 	case dir == "pack" && strings.HasSuffix(name, ".promisor"):
 		return never, "it is a partial clone: git would fetch the rest when it likes"
 	case isDir:
-		return onlyIf(at == "" || at == "info" || at == "pack" || fanName.MatchString(at), descend), ""
-	case fanName.MatchString(dir) && looseName.MatchString(name), dir == "pack" && packName.MatchString(name):
+		return onlyIf(at == "" || at == "info" || at == "pack" || fanName().MatchString(at), descend), ""
+	case fanName().MatchString(dir) && looseName().MatchString(name), dir == "pack" && packName().MatchString(name):
 		return copied, ""
 	}
 	return leave, ""
@@ -118,7 +117,7 @@ func validRefPart(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r) })
 }
 
-var objectID = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
+var objectID = expression(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // checkPointer checks the content of HEAD or of a reference.
 func checkPointer(text []byte) error {
@@ -126,7 +125,7 @@ func checkPointer(text []byte) error {
 	if to, symbolic := strings.CutPrefix(line, "ref: "); symbolic && validRef(to) {
 		return nil
 	}
-	if objectID.MatchString(line) {
+	if objectID().MatchString(line) {
 		return nil
 	}
 	return fmt.Errorf("it holds %.80q, which names no object and no reference", line)
@@ -141,9 +140,9 @@ func checkTable(name string, text []byte) error {
 		line = strings.TrimSuffix(line, "\n")
 		id, to, named := strings.Cut(line, " ")
 		switch {
-		case name == "packed-refs" && (strings.HasPrefix(line, "# ") || objectID.MatchString(strings.TrimPrefix(line, "^"))):
-		case name == "packed-refs" && named && objectID.MatchString(id) && validRef(to):
-		case name == "shallow" && objectID.MatchString(line):
+		case name == "packed-refs" && (strings.HasPrefix(line, "# ") || objectID().MatchString(strings.TrimPrefix(line, "^"))):
+		case name == "packed-refs" && named && objectID().MatchString(id) && validRef(to):
+		case name == "shallow" && objectID().MatchString(line):
 		default:
 			return fmt.Errorf("it has the line %.80q", line)
 		}
