@@ -328,6 +328,9 @@ func (m *Model) info(p *pane) views.PaneInfo {
 		w := p.att.Welcome()
 		i.Session = w.Session
 		i.Domain, _ = domain.Identify(w.Profile, w.Workspace)
+		if own, ok := p.att.(interface{ Branch() string }); ok {
+			i.Branch = own.Branch()
+		}
 	}
 	if i.Title == "" {
 		i.Title = "shell"

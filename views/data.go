@@ -50,6 +50,7 @@ type PaneInfo struct {
 	ID      PaneID
 	Title   string // the program's title, or its command
 	Profile string
+	Branch  string // of its own work tree, or ""
 	Domain  domain.ID
 	Session domain.SessionID
 	State   PaneState

@@ -81,8 +81,17 @@ func (s *dashboardSessions) Open(ctx context.Context, req app.OpenRequest, progr
 	if err != nil {
 		return nil, err // not session: a nil *client.Session is no nil Attachment
 	}
-	return session, nil
+	return pane{session, keeper(s.config).BranchIn(session.Welcome().Workspace)}, nil
 }
+
+// pane is a session in a pane.
+type pane struct {
+	*client.Session
+	branch string
+}
+
+// Branch is the branch of the session's own work tree, "" when it has none.
+func (p pane) Branch() string { return p.branch }
 
 // paneVariables say what a pane is, whatever terminal the dashboard runs in.
 func (s *dashboardSessions) paneVariables(profile string) []string {

@@ -15,6 +15,7 @@ import (
 	"lazaret.dev/lazaret/coordinator/root"
 	"lazaret.dev/lazaret/coordinator/spawn"
 	"lazaret.dev/lazaret/coordinator/wire"
+	"lazaret.dev/lazaret/coordinator/worktree"
 	"lazaret.dev/lazaret/internal/domain"
 	"lazaret.dev/lazaret/internal/fault"
 	"lazaret.dev/lazaret/internal/term"
@@ -51,7 +52,7 @@ network policy, which limits are in force, and where its log is.`,
   lazaret status --json --all`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, workspace, err := loadConfig(cmd)
+			c, workspace, err := loadConfig(cmd)
 			if err != nil {
 				return err
 			}
@@ -60,7 +61,7 @@ network policy, which limits are in force, and where its log is.`,
 				return err
 			}
 			if !all {
-				domains = ofWorkspace(domains, workspace)
+				domains = ofWorkspace(domains, workspace, keeper(c))
 			}
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), domains)
@@ -174,10 +175,12 @@ func statusOf(st wire.Status) *statusInfo {
 	return out
 }
 
-func ofWorkspace(all []domainInfo, workspace string) []domainInfo {
+// ofWorkspace keeps the Domains of a workspace and of its sessions' work trees that are
+// in use.
+func ofWorkspace(all []domainInfo, workspace string, trees worktree.Keeper) []domainInfo {
 	var out []domainInfo
 	for _, d := range all {
-		if d.Workspace == workspace {
+		if d.Workspace == workspace || d.Running && trees.BranchIn(d.Workspace) != "" {
 			out = append(out, d)
 		}
 	}

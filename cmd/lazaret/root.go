@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lazaret.dev/lazaret/coordinator/attach"
+	"lazaret.dev/lazaret/coordinator/worktree"
 	"lazaret.dev/lazaret/internal/fault"
 	"lazaret.dev/lazaret/runtime/host"
 )
@@ -96,5 +97,14 @@ func openDashboard(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return newDashboard(c, workspace, newOpener(c))(cmd.Context())
+	var ended []worktree.Outcome
+	opener := newSessions(c, "", func(o worktree.Outcome) { ended = append(ended, o) })
+	err = newDashboard(c, workspace, opener)(cmd.Context())
+	opener.Wait() // now that the terminal is itself again
+	for _, o := range ended {
+		if o.Ending == worktree.Kept {
+			writeOutcome(os.Stderr, o)
+		}
+	}
+	return err
 }

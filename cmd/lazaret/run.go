@@ -16,6 +16,8 @@ import (
 	"lazaret.dev/lazaret/coordinator/root"
 	"lazaret.dev/lazaret/coordinator/spawn"
 	"lazaret.dev/lazaret/coordinator/wire"
+	"lazaret.dev/lazaret/coordinator/worktree"
+	"lazaret.dev/lazaret/internal/config"
 	"lazaret.dev/lazaret/internal/fault"
 )
 
@@ -33,11 +35,15 @@ its own. Otherwise it gets three separate streams, as in a pipe or in CI.
 At the start of a line, "~." ends the session, "~" and Ctrl-Z stops lazaret
 itself and gives the terminal back until it is continued, and "~~" is one "~".
 
+A profile with git.mode = "worktree" gives the session a worktree and a branch of
+its own. At the end they are removed if nothing is left in them.
+
 When the sandbox asks to run something on the host, a card appears and the
 program waits until it is answered.`,
 		Example: `  lazaret run                          # the default profile's command
   lazaret run claude                   # the profile "claude"
   lazaret run -- make test             # one command, default profile
+  lazaret run claude --name fix-login  # git.mode = "worktree": on branch lazaret/agent-fix-login
   lazaret run shell -- sh -c 'ls | wc' # a shell must be asked for by name
   git diff | lazaret run -- wc -l      # pipes work`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,7 +63,8 @@ program waits until it is answered.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&o.noTTY, "no-tty", "T", false, "give the command pipes even when there is a terminal")
-	cmd.Flags().StringVarP(&o.name, "name", "n", "", "a name for the session, shown by lazaret ps")
+	cmd.Flags().StringVarP(&o.name, "name", "n", "", "a name for the session, shown by lazaret ps, and for its worktree if it gets one")
+	cmd.Flags().StringVarP(&o.resume, "resume", "r", "", "go on in the worktree of this name (lazaret state worktrees lists them)")
 	cmd.ValidArgsFunction = completeProfiles
 	return cmd
 }
@@ -67,6 +74,7 @@ type runOptions struct {
 	profile string
 	argv    []string
 	name    string
+	resume  string
 	noTTY   bool
 }
 
@@ -75,8 +83,8 @@ func (o runOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if o.profile == "" {
-		o.profile = c.DefaultProfile
+	if err := o.chooseProfile(c); err != nil {
+		return err
 	}
 	tty := !o.noTTY && attach.IsTerminal(os.Stdin) && attach.IsTerminal(os.Stdout)
 	start := wire.Start{Argv: o.argv, Name: o.name, TTY: tty}
@@ -85,7 +93,9 @@ func (o runOptions) run(cmd *cobra.Command) error {
 		start.Env = terminalEnvironment(os.Environ())
 	}
 	report := &progressLine{out: os.Stderr, terminal: attach.IsTerminal(os.Stderr)}
-	session, err := openSession(newOpener(c), spawn.Request{Profile: o.profile, Workspace: workspace, Start: start}, report)
+	opener := newSessions(c, o.resume, func(out worktree.Outcome) { writeOutcome(os.Stderr, out) })
+	defer opener.Wait() // after the session is closed
+	session, err := openSession(opener, spawn.Request{Profile: o.profile, Workspace: workspace, Start: start}, report)
 	report.clear()
 	if err != nil {
 		return err
@@ -100,7 +110,7 @@ func (o runOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		// A coordinator that was killed leaves its socket, and we may be the last
 		// to know.
-		_ = root.AwaitSwept(context.Background(), c.Storage.DataRoot, o.profile, workspace)
+		_ = root.AwaitSwept(context.Background(), c.Storage.DataRoot, o.profile, session.Welcome().Workspace)
 		return err
 	}
 	if code != 0 {
@@ -109,8 +119,32 @@ func (o runOptions) run(cmd *cobra.Command) error {
 	return nil
 }
 
+// chooseProfile fills in the profile that the command line leaves open.
+func (o *runOptions) chooseProfile(c *config.Config) error {
+	if o.resume != "" && o.name != "" {
+		return &fault.Error{Kind: fault.Usage, Message: "--name is for a new worktree, --resume for one there is", Fix: "give one of the two"}
+	}
+	if o.resume != "" {
+		profile, err := keeper(c).Profile(o.resume)
+		if err != nil {
+			return err
+		}
+		if o.profile == "" {
+			o.profile = profile
+		}
+		if p, ok := c.Profiles[o.profile]; ok && p.GitMode != config.GitWorktree {
+			return &fault.Error{Kind: fault.Usage, Message: fmt.Sprintf("sessions of profile %q work in the workspace itself", o.profile),
+				Fix: fmt.Sprintf("leave --resume out, or set git.mode = %q in the profile", config.GitWorktree)}
+		}
+	}
+	if o.profile == "" {
+		o.profile = c.DefaultProfile
+	}
+	return nil
+}
+
 // openSession opens the session; until it is open, an interrupt ends the attempt.
-func openSession(opener spawn.Opener, r spawn.Request, report *progressLine) (*client.Session, error) {
+func openSession(opener sessionOpener, r spawn.Request, report *progressLine) (*client.Session, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	defer stop()
 	s, err := opener.Open(ctx, r, report.show)

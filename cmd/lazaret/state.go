@@ -26,12 +26,17 @@ func newStateCommand() *cobra.Command {
 lists them. What your tools would run or obey (git directories, editor tasks,
 direnv files, agent hooks), secrets, and everything git ignores stays in Domain
 storage; lazaret state held lists that, and lazaret state accept takes parts of it
-into the workspace. All three work while the sandbox runs and when it does not.`,
+into the workspace. All three work while the sandbox runs and when it does not.
+
+Sessions of profiles with git.mode = "worktree" work in worktrees of their own;
+lazaret state worktrees lists them, lazaret state diff shows what is in one.`,
 		Example: "  lazaret state changes --mark\n  lazaret state held\n  lazaret state accept .envrc",
 		Args:    noArguments,
 	}
+	cmd.PersistentFlags().String("worktree", "", "for changes, held and accept: the worktree of this name instead of the workspace")
 	cmd.PersistentFlags().String("profile", "", "the Domain of this profile (default: the only one there is, else the default profile's)")
-	cmd.AddCommand(newStateChangesCommand(), newStateHeldCommand(), newStateAcceptCommand())
+	cmd.AddCommand(newStateChangesCommand(), newStateHeldCommand(), newStateAcceptCommand(),
+		newStateDiffCommand(), newStateWorktreesCommand())
 	return cmd
 }
 
@@ -52,6 +57,15 @@ func openStorage(cmd *cobra.Command) (*storage, error) {
 	}
 	s := &storage{config: c}
 	wanted := cmd.Flag("profile").Value.String()
+	if name := cmd.Flag("worktree").Value.String(); name != "" {
+		if wanted, err = keeper(c).Profile(name); err != nil {
+			return nil, err
+		}
+		workspace = keeper(c).Path(name)
+		if s.config, err = c.ForWorktree(workspace); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.find(workspace, wanted); err != nil {
 		return nil, err
 	}

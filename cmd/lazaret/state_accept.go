@@ -196,12 +196,18 @@ func (a *acceptance) ask() error {
 	if a.yes {
 		return nil
 	}
-	fmt.Fprint(a.out, "Take exactly this into the workspace? [y/N] ")
-	answer, _ := bufio.NewReader(io.LimitReader(a.in, 64)).ReadString('\n')
-	if s := strings.ToLower(strings.TrimSpace(answer)); s != "y" && s != "yes" {
+	if !confirmed(a.in, a.out, "Take exactly this into the workspace?") {
 		return &fault.Error{Kind: fault.General, Message: "not accepted: nothing was changed", Fix: "answer y, or give --yes"}
 	}
 	return nil
+}
+
+// confirmed asks, and takes nothing but a yes for one.
+func confirmed(in io.Reader, out io.Writer, question string) bool {
+	fmt.Fprint(out, question+" [y/N] ")
+	answer, _ := bufio.NewReader(io.LimitReader(in, 64)).ReadString('\n')
+	s := strings.ToLower(strings.TrimSpace(answer))
+	return s == "y" || s == "yes"
 }
 
 // acceptFault gives a refusal the form of an error a person sees.

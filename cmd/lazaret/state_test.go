@@ -30,20 +30,25 @@ func newStateWorld(t *testing.T, profiles ...string) *stateWorld {
 	home, ws := configWorld(t)
 	w := &stateWorld{t: t, ws: ws}
 	for _, profile := range profiles {
-		id, digest := domain.Identify(profile, ws)
-		p := plan.Plan{Domain: id, Digest: digest[:], Profile: profile, Workspace: ws, DataRoot: filepath.Join(home, ".local/share/lazaret")}
-		dir, err := root.Open(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(filepath.Join(dir, "workspace/held"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if w.domain == "" {
-			w.domain = dir
-		}
+		w.openDomain(profile, filepath.Join(home, ".local/share/lazaret"))
 	}
 	return w
+}
+
+// openDomain gives the workspace a Domain of profile; the first one is w's.
+func (w *stateWorld) openDomain(profile, data string) {
+	w.t.Helper()
+	id, digest := domain.Identify(profile, w.ws)
+	dir, err := root.Open(plan.Plan{Domain: id, Digest: digest[:], Profile: profile, Workspace: w.ws, DataRoot: data})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "workspace/held"), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	if w.domain == "" {
+		w.domain = dir
+	}
 }
 
 func (w *stateWorld) write(dir, at, text string) string {

@@ -82,8 +82,8 @@ func (k Keeper) read(name string) (record, error) {
 	return r, nil
 }
 
-// names lists the recorded work trees, sorted.
-func (k Keeper) names() ([]string, error) {
+// Names lists the recorded work trees, sorted.
+func (k Keeper) Names() ([]string, error) {
 	entries, err := os.ReadDir(k.Dir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

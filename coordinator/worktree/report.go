@@ -38,7 +38,7 @@ func (r Report) Empty() bool {
 
 // List returns a report of every work tree of the workspace, by name.
 func (k Keeper) List(ctx context.Context) ([]Report, error) {
-	names, err := k.names()
+	names, err := k.Names()
 	if err != nil {
 		return nil, err
 	}

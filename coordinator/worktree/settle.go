@@ -133,7 +133,7 @@ func (k Keeper) keep(ctx context.Context, r record) error {
 // and so do those with nothing in them; the others are kept and named. The caller holds
 // the lock of all.
 func (k Keeper) tidy(ctx context.Context, progress func(string)) error {
-	names, err := k.names()
+	names, err := k.Names()
 	if err != nil {
 		return err
 	}

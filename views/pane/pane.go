@@ -94,7 +94,11 @@ func (v *View) drawTitle(c views.Canvas) {
 		mark = "▶"
 	}
 	left := c.Sub(frame.Rect{W: room, H: 1})
-	left.Text(0, 0, fmt.Sprintf("%s%d %s · %s", mark, v.Number, v.Info.Profile, v.Info.Title), k)
+	what := v.Info.Profile
+	if v.Info.Branch != "" {
+		what += " · " + v.Info.Branch
+	}
+	left.Text(0, 0, fmt.Sprintf("%s%d %s · %s", mark, v.Number, what, v.Info.Title), k)
 }
 
 // status is the right part of the title bar: signs and words, so that it reads
