@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"lazaret.dev/lazaret/coordinator/worktree"
 	"lazaret.dev/lazaret/internal/domain"
 	"lazaret.dev/lazaret/internal/sandboxtest"
 )
@@ -144,6 +145,11 @@ func (h *Home) Read(name string) string {
 func (h *Home) DomainRoot(profile string) string {
 	id, _ := domain.Identify(profile, h.Workspace)
 	return filepath.Join(h.Data, "domains", string(id))
+}
+
+// Worktrees is where sessions of the workspace have worktrees of their own.
+func (h *Home) Worktrees() worktree.Keeper {
+	return worktree.Keeper{DataRoot: h.Data, Workspace: h.Workspace, Environ: h.Env}
 }
 
 // Command is lazaret with args in the workspace, not yet started. It does not

@@ -12,13 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// domains lists the Home's Domain Roots: those whose recorded workspace is its own.
+// domains lists the Home's Domain Roots: those whose recorded workspace is its own, or
+// a worktree that a session has of it.
 func (h *Home) domains() []string {
 	var roots []string
 	all, _ := filepath.Glob(filepath.Join(h.Data, "domains", "*"))
+	trees := []byte(h.Worktrees().Dir() + "/")
 	for _, root := range all {
 		identity, _ := os.ReadFile(filepath.Join(root, "identity"))
-		if bytes.Contains(identity, []byte(h.Dir+"/")) {
+		if bytes.Contains(identity, []byte(h.Dir+"/")) || bytes.Contains(identity, trees) {
 			roots = append(roots, root)
 		}
 	}
