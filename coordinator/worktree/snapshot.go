@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,7 +59,30 @@ func look(ctx context.Context, repo hostgit.Repo, head string) (s *snapshot, err
 		}
 		s.changed = append(s.changed, split(out.String())...)
 	}
-	return s, nil
+	return s, s.forgive(ctx, repo)
+}
+
+// forgive takes out what is missing because the developer checks out only a part of the
+// repository (git-sparse-checkout(1)). Which files those are, git notes in the index: so for
+// such a repository the sandbox can pass off as left out what it has removed.
+func (s *snapshot) forgive(ctx context.Context, repo hostgit.Repo) error {
+	if on, err := repo.Output(ctx, "config", "--type=bool", "core.sparseCheckout"); err != nil || on != "true" {
+		return nil
+	}
+	var out bytes.Buffer
+	if err := repo.Run(ctx, nil, &out, "ls-files", "-z", "-v"); err != nil {
+		return err
+	}
+	left := map[string]bool{}
+	for _, line := range split(out.String()) {
+		if path, ok := strings.CutPrefix(line, "S "); ok {
+			left[path] = true
+		}
+	}
+	s.changed = slices.DeleteFunc(s.changed, func(path string) bool {
+		return left[path] && !exists(filepath.Join(repo.Tree, path))
+	})
+	return nil
 }
 
 // split cuts a list of git's that ends every item with a NUL.

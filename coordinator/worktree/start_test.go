@@ -119,6 +119,50 @@ func TestFailureLeavesNothing(t *testing.T) {
 	w.settle(w.start("fix"))
 }
 
+// TestUnusualRepositories: a submodule, and one of which only a part is checked out.
+func TestUnusualRepositories(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(*world) string{
+		"submodule": func(w *world) string {
+			w.git(w.repo, "clone", "-q", ".", "../sub")
+			w.git(w.repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../sub", "sub")
+			return filepath.Join(w.repo, "sub")
+		},
+		"sparse": func(w *world) string {
+			w.write(w.repo, "deep/file", "x\n")
+			w.write(w.repo, "other/file", "x\n")
+			w.git(w.repo, "add", ".")
+			w.git(w.repo, "commit", "-q", "-m", "deep")
+			w.git(w.repo, "sparse-checkout", "set", "deep")
+			return w.repo
+		},
+		"superproject": func(w *world) string {
+			w.git(w.repo, "clone", "-q", ".", "../sub")
+			w.git(w.repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../sub", "sub")
+			w.git(w.repo, "commit", "-q", "-m", "sub")
+			return w.repo
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.keeper.Workspace = prepare(w)
+			l := w.start("")
+			if r := w.report(l.Name); !r.Empty() {
+				t.Errorf("fresh: %+v", r)
+			}
+			w.write(l.Path, "file", "two\n")
+			if stat := w.diff(l.Name, true); !strings.Contains(stat, "1 file changed") {
+				t.Errorf("got\n%s", stat)
+			}
+			w.write(l.Path, "file", "one\n")
+			if out := w.settle(l); out.Ending != worktree.Removed {
+				t.Errorf("%+v", out)
+			}
+		})
+	}
+}
+
 func TestALinkedWorkTreeHasWorktreesToo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
