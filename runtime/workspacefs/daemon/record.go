@@ -20,6 +20,9 @@ type recorder struct {
 	rename  func(path string) string
 }
 
+// Changing implements fusefs.Events.
+func (e *recorder) Changing(string, string) (done func(), err error) { return func() {}, nil }
+
 func (e *recorder) Created(path string, v route.Verdict) { e.note(path, "", journal.Created, v) }
 func (e *recorder) Wrote(path string, v route.Verdict)   { e.note(path, "", journal.Changed, v) }
 func (e *recorder) Removed(path string, v route.Verdict) { e.note(path, "", journal.Removed, v) }

@@ -76,7 +76,7 @@ func (s *server) workspace(r *link.Resources) error {
 	rules := newFollower(s.policy, s.storage.pins, host.read)
 	fresh := freshness.New(freshness.Config{Rules: rules, Read: host.read, Poke: s.poke, Warn: warn})
 	fs, err := fusefs.New(fusefs.Config{
-		Host: r.Host, Held: s.storage.held, Transient: r.Transient, Router: s.policy,
+		Host: r.Host, Held: s.storage.held, Transient: r.Transient, Router: s.policy, Vetter: s.policy,
 		Events: &recorder{host: host, journal: s.storage.journal, rules: rules, mounts: s.shower, rename: sameName},
 		OnDirectory: func(handle uint64, at string, dir int) error {
 			s.shower.found(at, dir)
@@ -123,7 +123,7 @@ func (s *server) outside(r *link.Resources, i int) error {
 	rules := newFollower(s.policy, s.storage.pins, names.reader(host))
 	fresh := freshness.New(freshness.Config{Rules: rules, Read: names.reader(host), Poke: s.poke, Warn: warn})
 	fs, err := fusefs.New(fusefs.Config{
-		Host: r.GitDirs[i], Held: own, Transient: passing, Router: gitRouter{s.policy},
+		Host: r.GitDirs[i], Held: own, Transient: passing, Router: gitRouter{s.policy}, Vetter: s.policy,
 		Events:      &recorder{host: host, rules: rules, rename: names.name},
 		OnDirectory: fresh.OnDirectory, OnForget: fresh.OnForget,
 	})

@@ -15,7 +15,7 @@ func (v *view) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
 	if err != nil {
 		return status(err)
 	}
-	defer d.release()
+	defer d.end()
 	err = again(func() error {
 		return unix.Fallocate(d.fd, in.Mode, int64(in.Offset), int64(in.Length))
 	})
@@ -85,7 +85,7 @@ func (v *view) copy(from, to *node, in *fuse.CopyFileRangeIn) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer dst.release()
+	defer dst.end()
 	at, to64 := int64(in.OffIn), int64(in.OffOut)
 	return unix.CopyFileRange(src.fd, &at, dst.fd, &to64, int(min(in.Len, maxCopy)), 0)
 }

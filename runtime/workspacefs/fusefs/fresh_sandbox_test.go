@@ -255,6 +255,7 @@ func (s *story) Created(path string, v route.Verdict)     { s.say("created", pat
 func (s *story) Wrote(path string, v route.Verdict)       { s.say("wrote", path, v) }
 func (s *story) Removed(path string, v route.Verdict)     { s.say("removed", path, v) }
 func (s *story) Renamed(from, to string, v route.Verdict) { s.say("renamed", from+">"+to, v) }
+func (s *story) Changing(string, string) (func(), error)  { return func() {}, nil }
 func (s *story) MadeHeldDir(path string, dir int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

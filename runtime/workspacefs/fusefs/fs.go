@@ -14,10 +14,16 @@ import (
 	"lazaret.dev/lazaret/runtime/workspacefs/route"
 )
 
-// Events is told what the sandbox did, after it was done. Its methods are called
+// Events is told what the sandbox did, after it was done but for Changing. Its methods are called
 // from many goroutines, without locks, and while the caller inside waits: they
 // must not block, look at the mounted file system, or invalidate anything.
 type Events interface {
+	// Changing comes before, for what rules are read from (Verdict.Rule) and for a
+	// directory of the host that is renamed, to then; to is "" otherwise. It is called with
+	// locks held, and may take the time of a write to the disk. An error refuses the
+	// change. done, which may not be nil, is called when the change is made or has failed,
+	// perhaps before and perhaps after what tells of it.
+	Changing(path, to string) (done func(), err error)
 	Created(path string, verdict route.Verdict)
 	Wrote(path string, verdict route.Verdict)
 	Removed(path string, verdict route.Verdict)
@@ -37,6 +43,7 @@ type Config struct {
 	Held      *os.File // Domain storage's mirror of it
 	Transient *os.File // the generation's own
 	Router    route.Router
+	Vetter    Vetter // nil refuses whatever needs it
 	Events    Events // may be nil
 
 	// OnDirectory is called before a host directory is first read or looked into,
@@ -64,6 +71,7 @@ type FS struct {
 	files   *pool              // of files open for reading and writing
 	links   links
 	written written
+	busy    busy
 
 	// tree is held for reading while a path is in use, and for writing while one
 	// changes.
@@ -147,6 +155,14 @@ const (
 	maxPlaces = 16 << 10
 	maxFiles  = 512
 )
+
+// changing tells of what the sandbox is about to do, if anybody has to know before.
+func (fs *FS) changing(verdict route.Verdict, path, to string) (done func(), err error) {
+	if fs.config.Events == nil || verdict.Class != route.Shared || !verdict.Rule && to == "" {
+		return func() {}, nil
+	}
+	return fs.config.Events.Changing(path, to)
+}
 
 // tell calls f when there is somebody to tell. It must be called without locks.
 func (fs *FS) tell(f func(Events)) {

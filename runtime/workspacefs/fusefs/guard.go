@@ -10,9 +10,12 @@ import (
 type act uint8
 
 const (
-	change act = 1 // write, truncate, change attributes
-	create act = 2 // make something under the name
-	remove act = 3 // take the name away, or put something over it
+	change  act = 1 // change attributes
+	write   act = 2 // change what a file says
+	create  act = 3 // make something under the name
+	receive act = 4 // bring something there that exists
+	remove  act = 5 // take the name away
+	replace act = 6 // put something over what is there
 )
 
 // guard says with which error an act on a name is refused, 0 when it is not. It is
@@ -25,9 +28,9 @@ func guard(a act, verdict route.Verdict) unix.Errno {
 		writable = true
 	}
 	switch {
-	case a == remove && (verdict.Pinned || !writable):
+	case (a == remove || a == replace) && (verdict.Pinned || !writable), a == remove && verdict.Kept:
 		return unix.EBUSY
-	case !writable:
+	case !writable, verdict.Vetted && (a == write || a == create):
 		return unix.EROFS
 	}
 	return 0
@@ -58,7 +61,7 @@ func guardKind(mode uint32, verdict route.Verdict) unix.Errno {
 // guardMove says with which error it is refused to bring something that exists, of the
 // given kind, to a name.
 func guardMove(kind uint32, verdict route.Verdict) unix.Errno {
-	if errno := guard(create, verdict); errno != 0 {
+	if errno := guard(receive, verdict); errno != 0 {
 		return errno
 	}
 	if verdict.Git && kind != unix.S_IFREG && kind != unix.S_IFDIR {
@@ -67,9 +70,16 @@ func guardMove(kind uint32, verdict route.Verdict) unix.Errno {
 	return 0
 }
 
-// guardLinks refuses to change a host file that has names nobody knows.
-func (fs *FS) guardLinks(n *node, st *unix.Statx_t) unix.Errno {
-	if n.key.backend != host || st.Nlink <= 1 || uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
+// guardLinks refuses to change a host file that has names nobody knows: more than the
+// sandbox gave it, or any at all when the sandbox has removed the last it knew.
+func (fs *FS) guardLinks(n *node, st *unix.Statx_t, removed bool) unix.Errno {
+	if n.key.backend != host || uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
+		return 0
+	}
+	if removed && st.Nlink > 0 {
+		return unix.EROFS
+	}
+	if st.Nlink <= 1 {
 		return 0
 	}
 	if fs.links.own(n.key.identity, st.Nlink) {
@@ -97,13 +107,13 @@ func refusal(errno unix.Errno) error {
 
 // guardLink refuses a second name for what is decided otherwise there than here.
 func guardLink(from route.Verdict, b backend, to route.Verdict, c backend) unix.Errno {
-	if from.Git || to.Git {
+	if from.Git || to.Git || from.Vetted || to.Vetted {
 		return unix.EROFS
 	}
 	if errno := guard(change, from); errno != 0 {
 		return errno
 	}
-	if from.Class != to.Class || b != c {
+	if from.Class != to.Class || b != c || from.Rule || to.Rule {
 		return unix.EXDEV
 	}
 	return 0

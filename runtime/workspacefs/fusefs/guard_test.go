@@ -26,10 +26,24 @@ func TestGuard(t *testing.T) {
 		{99, false, unix.EROFS, unix.EROFS, unix.EBUSY},
 	} {
 		v := route.Verdict{Class: c.class, Pinned: c.pinned}
-		for a, want := range map[act]unix.Errno{change: c.change, create: c.create, remove: c.remove} {
+		for a, want := range map[act]unix.Errno{change: c.change, write: c.change, create: c.create, receive: c.create, remove: c.remove, replace: c.remove} {
 			if got := guard(a, v); got != want {
 				t.Errorf("act %d on class %d (pinned %v): %v, want %v", a, c.class, c.pinned, got, want)
 			}
+		}
+	}
+}
+
+func TestGuardOfWhatGitTrusts(t *testing.T) {
+	t.Parallel()
+	vetted := route.Verdict{Class: route.Shared, Git: true, Vetted: true}
+	kept := route.Verdict{Class: route.Shared, Git: true, Kept: true}
+	for a, want := range map[act][2]unix.Errno{change: {0, 0}, write: {unix.EROFS, 0}, create: {unix.EROFS, 0}, receive: {0, 0}, remove: {0, unix.EBUSY}, replace: {0, 0}} {
+		if got := guard(a, vetted); got != want[0] {
+			t.Errorf("act %d on what is vetted: %v, want %v", a, got, want[0])
+		}
+		if got := guard(a, kept); got != want[1] {
+			t.Errorf("act %d on what is kept: %v, want %v", a, got, want[1])
 		}
 	}
 }

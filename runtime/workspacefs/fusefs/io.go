@@ -30,7 +30,7 @@ func (v *view) openable(n *node, flags uint32) error {
 	}
 	v.fs.tree.RLock()
 	defer v.fs.tree.RUnlock()
-	place, err := v.changeable(n)
+	place, err := v.changeable(n, write)
 	if err != nil {
 		return err
 	}
@@ -50,59 +50,6 @@ func (v *view) OpenDir(<-chan struct{}, *fuse.OpenIn, *fuse.OpenOut) fuse.Status
 
 // Flush is never asked again: closing a file means nothing here.
 func (v *view) Flush(<-chan struct{}, *fuse.FlushIn) fuse.Status { return fuse.ENOSYS }
-
-// changeable is what precedes every change of a file or directory itself: by the
-// rules in force the sandbox may change it, it is found where they were asked about,
-// and it has no name that nobody knows. It returns an O_PATH descriptor, which the
-// caller releases. The caller holds FS.tree.
-func (v *view) changeable(n *node) (*descriptor, error) {
-	verdict, err := v.current(n)
-	if err != nil {
-		return nil, err
-	}
-	if n.virtual() {
-		return nil, unix.EROFS
-	}
-	if errno := guard(change, verdict); errno != 0 {
-		return nil, errno
-	}
-	d, err := v.located(n)
-	if err != nil {
-		return nil, err
-	}
-	st, err := stat(d.fd)
-	if err == nil {
-		err = refusal(v.fs.guardLinks(n, st))
-	}
-	if err != nil {
-		d.release()
-		return nil, err
-	}
-	return d, nil
-}
-
-// located opens a node as a place by its whole path below its backend's root. What
-// the sandbox has removed is where its descriptor is.
-func (v *view) located(n *node) (*descriptor, error) {
-	if v.table.removed(n) {
-		if d := v.fs.pool.take(&n.path); d != nil {
-			return d, nil
-		}
-		return nil, unix.ESTALE
-	}
-	err := error(unix.ESTALE)
-	for _, path := range v.table.paths(n) {
-		var fd int
-		if fd, err = beneath(v.fs.roots[n.key.backend], path, 0); err != nil {
-			err = stale(err)
-			continue
-		}
-		if fd, err = v.same(n, fd); err == nil {
-			return v.fs.pool.lone(fd), nil
-		}
-	}
-	return nil, err
-}
 
 // reader returns a file open for reading. The caller releases it.
 func (v *view) reader(n *node) (*descriptor, error) {

@@ -118,6 +118,11 @@ func (v *view) perform(dir *node, name string, kind uint32, make func(*making) e
 		return nil, err
 	}
 	defer unix.Close(m.fd)
+	done, err := v.fs.changing(m.verdict, v.table.join(dir, name), "")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	if err := make(m); err != nil {
 		return nil, err
 	}
@@ -235,17 +240,23 @@ func (v *view) Link(_ <-chan struct{}, in *fuse.LinkIn, name string, out *fuse.E
 // link gives a node one more name. FS.tree is held.
 func (v *view) link(n *node, m *making) error {
 	verdict, err := v.current(n)
+	if err == nil {
+		err = refusal(guardLink(verdict, n.key.backend, m.verdict, m.backend))
+	}
+	if err == nil && v.table.removed(n) {
+		err = unix.ESTALE // if it has a name, nobody knows which
+	}
 	if err != nil {
 		return err
 	}
-	if errno := guardLink(verdict, n.key.backend, m.verdict, m.backend); errno != 0 {
-		return errno
-	}
-	d, err := v.located(n)
+	d, err := v.locate(n)
 	if err != nil {
 		return err
 	}
 	defer d.release()
+	if errno := guardLink(d.verdict, n.key.backend, m.verdict, m.backend); errno != 0 {
+		return errno
+	}
 	st, err := stat(d.fd)
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func (v *view) remove(id uint64, name string, flags int) fuse.Status {
 func (v *view) unlink(dir *node, name string, flags int) (route.Verdict, error) {
 	v.fs.tree.RLock()
 	defer v.fs.tree.RUnlock()
-	f, err := v.removable(dir, name)
+	f, err := v.removable(dir, name, remove)
 	if err != nil {
 		return route.Verdict{}, err
 	}
@@ -53,6 +53,11 @@ func (v *view) unlink(dir *node, name string, flags int) (route.Verdict, error) 
 			return f.verdict, err
 		}
 	}
+	done, err := v.fs.changing(f.verdict, v.table.join(dir, name), "")
+	if err != nil {
+		return f.verdict, err
+	}
+	defer done()
 	v.hold(dir, name, f)
 	if err := unix.Unlinkat(fd, name, flags); err != nil {
 		return f.verdict, err
@@ -61,8 +66,8 @@ func (v *view) unlink(dir *node, name string, flags int) (route.Verdict, error) 
 	return f.verdict, nil
 }
 
-// removable finds a name that the sandbox may take away.
-func (v *view) removable(dir *node, name string) (*found, error) {
+// removable finds a name that the sandbox may take away, or replace.
+func (v *view) removable(dir *node, name string, a act) (*found, error) {
 	if dir.virtual() {
 		return nil, unix.EBUSY
 	}
@@ -71,7 +76,7 @@ func (v *view) removable(dir *node, name string) (*found, error) {
 		err = unix.ENOENT
 	}
 	if err == nil {
-		err = refusal(guard(remove, f.verdict))
+		err = refusal(guard(a, f.verdict))
 	}
 	return f, err
 }

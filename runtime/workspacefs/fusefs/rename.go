@@ -70,6 +70,19 @@ func (v *view) rename(a, b *end, flags uint) (done bool, err error) {
 		return false, err
 	}
 	defer unix.Close(to)
+	if err := v.vetted(from, a, b); err != nil {
+		return false, err
+	}
+	if flags&unix.RENAME_EXCHANGE != 0 {
+		if err := v.vetted(to, b, a); err != nil {
+			return false, err
+		}
+	}
+	told, err := v.moving(a, b)
+	if err != nil {
+		return false, err
+	}
+	defer told()
 	if b.f.st != nil && flags&unix.RENAME_EXCHANGE == 0 {
 		v.hold(b.dir, b.name, b.f)
 	}
@@ -80,11 +93,47 @@ func (v *view) rename(a, b *end, flags uint) (done bool, err error) {
 	return true, nil
 }
 
+// moving tells of both names before a rename.
+func (v *view) moving(a, b *end) (done func(), err error) {
+	before, after := v.table.join(a.dir, a.name), v.table.join(b.dir, b.name)
+	var dones []func()
+	done = func() {
+		for _, f := range dones {
+			f()
+		}
+	}
+	tell := func(verdict route.Verdict, path, to string) {
+		if err != nil {
+			return
+		}
+		var f func()
+		if f, err = v.fs.changing(verdict, path, to); err == nil {
+			dones = append(dones, f)
+		}
+	}
+	if a.f.isDir() {
+		tell(a.f.verdict, before, after)
+	}
+	if a.becomes.Class != 0 && b.f.isDir() { // an exchange
+		tell(b.f.verdict, after, before)
+	}
+	tell(a.f.verdict, before, "")
+	tell(b.becomes, after, "")
+	if err != nil {
+		done()
+	}
+	return done, err
+}
+
 // movable judges both names of a rename and returns the backend it happens in,
 // nowhere when there is nothing to do.
 func (v *view) movable(a, b *end, flags uint) (backend, error) {
 	var err error
-	if a.f, err = v.removable(a.dir, a.name); err != nil {
+	taken := remove
+	if flags&unix.RENAME_EXCHANGE != 0 {
+		taken = replace
+	}
+	if a.f, err = v.removable(a.dir, a.name, taken); err != nil {
 		return 0, err
 	}
 	if b.f, err = v.lookup(b.dir, b.name); err != nil {
@@ -97,7 +146,7 @@ func (v *view) movable(a, b *end, flags uint) (backend, error) {
 		return 0, unix.EEXIST
 	}
 	if b.f.st != nil {
-		if errno := guard(remove, b.f.verdict); errno != 0 {
+		if errno := guard(replace, b.f.verdict); errno != 0 {
 			return 0, errno
 		}
 		if a.f.key() == b.f.key() {
@@ -146,6 +195,9 @@ func (v *view) crossing(a, b *end) (backend, error) {
 	b.becomes = verdict
 	if errno := guardMove(kind, verdict); errno != 0 {
 		return 0, errno
+	}
+	if verdict.Rule && kind == unix.S_IFREG && where == host && a.f.st.Nlink > 1 {
+		return 0, unix.EXDEV // its other names would change the rules untold
 	}
 	if where != a.f.backend || verdict.Class != a.f.verdict.Class {
 		return 0, unix.EXDEV
@@ -298,7 +350,7 @@ func (v *view) sharedName(dir int, e entry, before, after route.Directory, left 
 		if verdict.Pinned {
 			return unix.EBUSY
 		}
-		if verdict.Class != route.Shared {
+		if verdict.Class != route.Shared || verdict.Vetted {
 			return unix.EXDEV
 		}
 	}
@@ -320,11 +372,11 @@ func (v *view) moved(a, b *end, flags uint) {
 		v.fs.mirrors.Add(1)
 	}
 	if flags&unix.RENAME_EXCHANGE != 0 {
-		v.table.exchange(a.dir, a.name, b.dir, b.name)
+		v.table.exchange(a, b)
 		return
 	}
 	if b.f.st != nil {
 		v.lost(b.dir, b.name, b.f)
 	}
-	v.table.move(a.dir, a.name, b.dir, b.name)
+	v.table.move(a, b)
 }

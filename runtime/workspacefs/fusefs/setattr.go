@@ -29,13 +29,22 @@ func (v *view) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut)
 func (v *view) setAttributes(n *node, in *fuse.SetAttrIn) (*unix.Statx_t, error) {
 	v.fs.tree.RLock()
 	defer v.fs.tree.RUnlock()
-	place, err := v.changeable(n)
+	kind := change
+	if _, ok := in.GetSize(); ok {
+		kind = write
+	}
+	place, err := v.changeable(n, kind)
 	if err != nil {
 		return nil, err
 	}
 	defer place.release()
+	done, err := v.fs.changing(place.verdict, place.path, "")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	for _, set := range []func(*node, *descriptor, *fuse.SetAttrIn) error{v.setOwner, v.setMode, v.setSize, v.setTimes} {
-		if err := set(n, place, in); err != nil {
+		if err := set(n, place.descriptor, in); err != nil {
 			return nil, err
 		}
 	}
@@ -116,7 +125,7 @@ func (v *view) truncate(n *node, size int64) error {
 	if err != nil {
 		return err
 	}
-	defer d.release()
+	defer d.end()
 	return again(func() error { return unix.Ftruncate(d.fd, size) })
 }
 

@@ -202,17 +202,17 @@ func (t *table) remove(dir *node, name string) *node {
 }
 
 // move follows a rename of the sandbox's.
-func (t *table) move(from *node, name string, to *node, newName string) {
+func (t *table) move(from, to *end) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p := place{from.id, name}
+	p := place{from.dir.id, from.name}
 	n := t.byPlace[p]
 	if n == nil {
 		return
 	}
 	delete(t.byPlace, p)
-	t.byPlace[place{to.id, newName}] = n
-	t.resettle(n, from, name, to, newName)
+	t.byPlace[place{to.dir.id, to.name}] = n
+	t.resettle(n, from, to)
 }
 
 // pathOf returns a node's path in the workspace.
@@ -243,25 +243,14 @@ func (t *table) removed(n *node) bool {
 	return n.unlinked
 }
 
-// paths returns the paths of all of a node's known names.
-func (t *table) paths(n *node) []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	paths := []string{n.locate()}
-	for _, a := range n.aliases {
-		paths = append(paths, under(a.parent.locate(), a.name))
-	}
-	return paths
-}
-
 // exchange follows an exchange of two names by the sandbox.
-func (t *table) exchange(dir *node, name string, other *node, otherName string) {
+func (t *table) exchange(one, two *end) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p, q := place{dir.id, name}, place{other.id, otherName}
+	p, q := place{one.dir.id, one.name}, place{two.dir.id, two.name}
 	a, b := t.byPlace[p], t.byPlace[q]
-	t.resettle(a, dir, name, other, otherName)
-	t.resettle(b, other, otherName, dir, name)
+	t.resettle(a, one, two)
+	t.resettle(b, two, one)
 	t.byPlace[p], t.byPlace[q] = b, a
 	for _, p := range []place{p, q} {
 		if t.byPlace[p] == nil {
@@ -270,22 +259,24 @@ func (t *table) exchange(dir *node, name string, other *node, otherName string) 
 	}
 }
 
-// resettle gives a node one name in place of another. The lock is held.
-func (t *table) resettle(n *node, from *node, name string, to *node, newName string) {
+// resettle gives a node one name in place of another, with what is decided about the
+// new one. The lock is held.
+func (t *table) resettle(n *node, from, to *end) {
 	if n == nil {
 		return
 	}
-	to.children++
-	if n.parent == from && n.name == name {
-		n.parent, n.name = to, newName
+	to.dir.children++
+	if n.parent == from.dir && n.name == from.name {
+		n.parent, n.name = to.dir, to.name
+		n.verdict, n.epoch = to.becomes, to.f.epoch
 	} else {
 		for i, a := range n.aliases {
-			if a.parent == from && a.name == name {
-				n.aliases[i] = alias{to, newName}
+			if a.parent == from.dir && a.name == from.name {
+				n.aliases[i] = alias{to.dir, to.name}
 			}
 		}
 	}
-	t.leave(from)
+	t.leave(from.dir)
 }
 
 // stamp notes what the kernel is told of a file, and reports whether it was told

@@ -91,16 +91,16 @@ func TestNamesOfOneFile(t *testing.T) {
 		}
 	}
 	// The name it was found under last comes first: it is surely there.
-	if got := table.paths(a); got[0] != "d/c" || !slices.Equal(slices.Sorted(slices.Values(got)), []string{"a", "d/b", "d/c"}) {
+	if got := pathsOf(table, a); got[0] != "d/c" || !slices.Equal(slices.Sorted(slices.Values(got)), []string{"a", "d/b", "d/c"}) {
 		t.Errorf("paths %q", got)
 	}
 	table.remove(root, "a")
-	if table.removed(a) || !slices.Contains(table.paths(a), "d/b") {
-		t.Errorf("after one removal: paths %q", table.paths(a))
+	if table.removed(a) || !slices.Contains(pathsOf(table, a), "d/b") {
+		t.Errorf("after one removal: paths %q", pathsOf(table, a))
 	}
-	table.move(d, "b", root, "moved")
-	table.exchange(root, "moved", d, "c") // one file's names: all stays
-	if got := table.paths(a); !slices.Contains(got, "moved") || !slices.Contains(got, "d/c") {
+	table.move(at(d, "b"), at(root, "moved"))
+	table.exchange(at(root, "moved"), at(d, "c")) // one file's names: all stays
+	if got := pathsOf(table, a); !slices.Contains(got, "moved") || !slices.Contains(got, "d/c") {
 		t.Errorf("paths %q", got)
 	}
 	table.remove(d, "c")
@@ -113,22 +113,31 @@ func TestNamesOfOneFile(t *testing.T) {
 	table.check(t, root)
 }
 
+func at(dir *node, name string) *end { return &end{dir: dir, name: name, f: &found{}} }
+
+func pathsOf(t *table, n *node) (paths []string) {
+	for _, name := range t.names(n) {
+		paths = append(paths, name.path)
+	}
+	return paths
+}
+
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	table, root := newTestTable()
 	d := table.look(root, "d", directory(9))
 	e := table.look(root, "e", directory(8))
 	f := table.look(d, "f", file(1))
-	table.move(root, "d", e, "d2")
+	table.move(at(root, "d"), at(e, "d2"))
 	if table.pathOf(f) != "e/d2/f" || table.at(root, "d") != nil {
 		t.Errorf("path %q", table.pathOf(f))
 	}
 	g := table.look(root, "g", file(2))
-	table.exchange(e, "d2", root, "g")
+	table.exchange(at(e, "d2"), at(root, "g"))
 	if table.pathOf(f) != "g/f" || table.pathOf(g) != "e/d2" {
 		t.Errorf("paths %q, %q", table.pathOf(f), table.pathOf(g))
 	}
-	table.move(root, "unknown", e, "x")
+	table.move(at(root, "unknown"), at(e, "x"))
 	for _, n := range []*node{f, g, d, e} {
 		table.forget(n.id, 1)
 	}

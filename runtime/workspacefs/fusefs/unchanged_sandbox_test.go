@@ -21,10 +21,11 @@ type heard struct {
 	wrote []string
 }
 
-func (h *heard) Created(string, route.Verdict)         {}
-func (h *heard) Removed(string, route.Verdict)         {}
-func (h *heard) Renamed(string, string, route.Verdict) {}
-func (h *heard) MadeHeldDir(string, int)               {}
+func (h *heard) Created(string, route.Verdict)           {}
+func (h *heard) Removed(string, route.Verdict)           {}
+func (h *heard) Renamed(string, string, route.Verdict)   {}
+func (h *heard) Changing(string, string) (func(), error) { return func() {}, nil }
+func (h *heard) MadeHeldDir(string, int)                 {}
 func (h *heard) Wrote(path string, _ route.Verdict) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -27,7 +27,7 @@ func (v *view) write(n *node, in *fuse.WriteIn, data []byte) (size int, err erro
 	if err != nil {
 		return 0, err
 	}
-	defer d.release()
+	defer d.end()
 	if in.WriteFlags&fuse.WRITE_KILL_SUIDGID != 0 {
 		if err := v.killPrivileges(d.fd); err != nil {
 			return 0, err
@@ -46,19 +46,6 @@ func (v *view) write(n *node, in *fuse.WriteIn, data []byte) (size int, err erro
 		v.appended(n, d.fd, in.Offset+uint64(size))
 	}
 	return size, err
-}
-
-// writable returns a node's file open for writing, if it may be. The caller
-// releases it.
-func (v *view) writable(n *node) (*descriptor, error) {
-	v.fs.tree.RLock()
-	defer v.fs.tree.RUnlock()
-	place, err := v.changeable(n)
-	if err != nil {
-		return nil, err
-	}
-	defer place.release()
-	return v.writer(n, place)
 }
 
 // appended drops the kernel's copy when the end it appended at was not the file's:

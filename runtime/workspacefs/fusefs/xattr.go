@@ -114,10 +114,10 @@ func (v *view) changeXAttr(id uint64, name string, change func(fd int) error) fu
 	return fuse.OK
 }
 
-func (v *view) changeOpened(n *node, change func(fd int) error) error {
+func (v *view) changeOpened(n *node, do func(fd int) error) error {
 	v.fs.tree.RLock()
 	defer v.fs.tree.RUnlock()
-	place, err := v.changeable(n)
+	place, err := v.changeable(n, change)
 	if err != nil {
 		return err
 	}
@@ -127,5 +127,5 @@ func (v *view) changeOpened(n *node, change func(fd int) error) error {
 		return err
 	}
 	defer unix.Close(fd)
-	return change(fd)
+	return do(fd)
 }

@@ -32,7 +32,8 @@ func listed(in Place, name string, kind, host Kind) Decision {
 	if host == None && (r.place == Worktrees || r.place == Modules) {
 		return Decision{Class: Held, Why: whyModule}
 	}
-	return Decision{Class: Shared, Pinned: kind == Dir && pins(in, r.place), Vetted: r.vetted, Why: r.why}
+	return Decision{Class: Shared, Pinned: kind == Dir && pins(in, r.place), Vetted: r.vetted,
+		Kept: host == File && keeps(in, name), Why: r.why}
 }
 
 // clash refuses to put something of another kind in the place of the host's.
@@ -88,4 +89,18 @@ func refuse(name string, host, kind Kind) Decision {
 // removes when it is empty does not: directories of references, logs and objects.
 func pins(in, place Place) bool {
 	return (in == Main || in == Linked || in == Objects && place == ObjectsInfo) && place != Aside
+}
+
+// keeps reports whether a file must not go away. Without HEAD there is no repository.
+// For the sandbox's git the host's other work trees are gone, since their paths lead
+// nowhere inside: "git worktree prune", which "git gc" runs too, removes what it can of
+// their administrative directories.
+func keeps(in Place, name string) bool {
+	switch in {
+	case Main, Logs:
+		return name == "HEAD"
+	case Linked:
+		return name == "HEAD" || name == "index"
+	}
+	return false
 }

@@ -135,6 +135,20 @@ func TestVettedNames(t *testing.T) {
 	}
 }
 
+func TestKeptNames(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{"HEAD": true, "index": false, "logs/HEAD": true, "logs/refs/heads/main": false, "logs/refs/HEAD": false,
+		"refs/heads/main": false, "worktrees/wt/HEAD": true, "worktrees/wt/index": true, "worktrees/wt/logs/HEAD": true,
+		"modules/libs/deep/HEAD": true, "HEAD.lock": false, "objects/0f/HEAD": false} {
+		if d := repository.decide(path, gitrules.None); d.Kept != want {
+			t.Errorf("%q is %+v, want kept %v", path, d, want)
+		}
+	}
+	if d := treeOf("objects/").decide("HEAD", gitrules.File); d.Kept {
+		t.Errorf("a HEAD that is not there is kept: %+v", d)
+	}
+}
+
 // FuzzDecide holds that nothing outside the lists is ever writable, whatever the
 // place, and that no answer lacks its reason.
 func FuzzDecide(f *testing.F) {

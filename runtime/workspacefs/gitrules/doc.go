@@ -10,7 +10,8 @@
 // down with Enter and pays nothing for depth:
 //
 //	Main ─┬─ objects ── Objects ── info ── ObjectsInfo
-//	      ├─ refs ── Refs        ├─ logs, lost-found, lfs ── Free
+//	      ├─ refs ── Refs        ├─ logs ── Logs ── Free
+//	      │                      ├─ lost-found, lfs ── Free
 //	      ├─ info ── Info        ├─ rebase-merge, sequencer … ── Aside
 //	      ├─ worktrees ── Worktrees ── <n> ── Linked (Main without objects)
 //	      ├─ modules ── Modules ── <name>/<with>/<slashes> ── Main

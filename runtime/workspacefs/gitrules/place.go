@@ -17,6 +17,7 @@ const (
 	Worktrees                // worktrees
 	Modules                  // modules, and the parts of a module's name before the last "/"
 	Sealed                   // as the host has it: hooks, and everything unknown
+	Logs                     // logs
 )
 
 // Class says where a name lives. See route.Class, which has two more.
@@ -50,6 +51,8 @@ type Decision struct {
 	// Vetted says that the host's git trusts the content more than it should: the file is
 	// never written in place, and replaced only by what Vet accepts.
 	Vetted bool
+	// Kept says that the file may be replaced and not removed.
+	Kept bool
 	// Why names the rule in a few words.
 	Why string
 }

@@ -34,7 +34,7 @@ const (
 var top = map[string]rule{
 	"objects":              {kind: Dir, class: Shared, place: Objects, why: whyObjects},
 	"refs":                 {kind: Dir, class: Shared, place: Refs, why: whyRefs},
-	"logs":                 {kind: Dir, class: Shared, place: Free, why: whyLogs},
+	"logs":                 {kind: Dir, class: Shared, place: Logs, why: whyLogs},
 	"info":                 {kind: Dir, class: Shared, place: Info, why: whyState},
 	"lost-found":           {kind: Dir, class: Shared, place: Free, why: whyObjects},
 	"lfs":                  {kind: Dir, class: Shared, place: Free, why: "large files"},
@@ -96,7 +96,7 @@ func find(in Place, name string, kind Kind) rule {
 		r = inInfo(name)
 	case Refs:
 		r = inRefs(name, kind)
-	case Free:
+	case Free, Logs:
 		r = rule{kind: kind, class: Shared, place: Free, why: whyObjects}
 	case Aside:
 		r = rule{kind: kind, class: Held, place: Aside, why: whyTodo}

@@ -95,8 +95,14 @@ func wholeExtensions(rest []byte) bool {
 	return true
 }
 
+// maxRef bounds a reference, in bytes.
+const maxRef = 64 << 10
+
 // vetRef accepts an object id, and a symbolic reference into refs/.
 func vetRef(content []byte) error {
+	if len(content) > maxRef {
+		return fmt.Errorf("%w: reference of %d bytes", ErrUnsafe, len(content))
+	}
 	target, symbolic := bytes.CutPrefix(content, []byte("ref:"))
 	if !symbolic {
 		return nil

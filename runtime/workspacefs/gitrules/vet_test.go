@@ -65,6 +65,9 @@ func TestReferences(t *testing.T) {
 			t.Errorf("%q: %v", content, err)
 		}
 	}
+	if err := gitrules.Vet(gitrules.Main, "HEAD", make([]byte, 1<<20)); !errors.Is(err, gitrules.ErrUnsafe) {
+		t.Errorf("a large reference: %v", err)
+	}
 	for _, content := range []string{"", "ref: refs/heads/main\n", "ref: refs/remotes/origin/main", "0f0f\n"} {
 		if err := gitrules.Vet(gitrules.Main, "HEAD", []byte(content)); err != nil {
 			t.Errorf("%q: %v", content, err)

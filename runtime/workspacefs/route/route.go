@@ -65,10 +65,16 @@ type Verdict struct {
 	// Pinned says that the directory is, or lies above, something protected: it
 	// cannot be renamed or removed (EBUSY) although its class allows writing in it.
 	Pinned bool
-	// Vetted says that the host's git trusts what the file says: it is never written in
-	// place (EROFS), and a rename onto it needs Policy.Check to accept the content, with
-	// every descriptor that could still write it refused from then on.
+	// Vetted says that the host's git trusts what the file says: it is never written or
+	// made in place (EROFS), and a rename onto it needs Policy.Check to accept the content
+	// (EROFS), with every descriptor that could still write it refused from then on.
 	Vetted bool
+	// Kept says that the file may be replaced by a rename, and its name never be taken
+	// away (EBUSY): without it a repository of the host's would be none.
+	Kept bool
+	// Rule says that the rules are read from the file: it is told of before the sandbox
+	// changes it, and it has no second name.
+	Rule bool
 	// Why names the rule in a few words, for status, errors and tests: "git
 	// configuration", "ignored by git", "untracked secret".
 	Why string

@@ -37,7 +37,15 @@ func (r *Policy) Generation() uint64 { return r.generation.Load() }
 
 // Name decides about one name of a directory.
 func (r *Policy) Name(dir Directory, name string, found Names) Verdict {
-	d := dir.(*directory)
+	v := r.decide(dir.(*directory), name, found)
+	v.Rule = v.Class == Shared && readFrom(name)
+	return v
+}
+
+// readFrom says whether rules are read from files of that name.
+func readFrom(name string) bool { return name == ".gitignore" || name == "index" || name == "exclude" }
+
+func (r *Policy) decide(d *directory, name string, found Names) Verdict {
 	switch d.mode {
 	case held:
 		return Verdict{Class: Held, Why: d.why}
@@ -129,5 +137,5 @@ func seal(found Names, why string) Verdict {
 
 func inGit(d *directory, name string, found Names) Verdict {
 	v := gitrules.Decide(d.place, name, gitrules.Kind(found.Host), gitrules.Kind(found.Own))
-	return Verdict{Class: Class(v.Class), Git: true, Pinned: v.Pinned, Vetted: v.Vetted, Why: v.Why}
+	return Verdict{Class: Class(v.Class), Git: true, Pinned: v.Pinned, Vetted: v.Vetted, Kept: v.Kept, Why: v.Why}
 }
