@@ -67,7 +67,7 @@ lazaret run the command's own.`,
 func unknownCommand(cmd *cobra.Command, name string) error {
 	fix := "see lazaret --help"
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		fix = fmt.Sprintf("did you mean lazaret %s?", near[0])
+		fix = fmt.Sprintf("did you mean lazaret %s?", strings.Join(near, " or lazaret "))
 	}
 	return &fault.Error{Kind: fault.Usage, Message: fmt.Sprintf("there is no command %q", name), Fix: fix}
 }
