@@ -28,7 +28,8 @@ type Figure struct {
 	Ours   Sample  `json:"ours"`
 	Peer   *Sample `json:"peer,omitempty"`
 	PeerIs string  `json:"peer_is,omitempty"`
-	// MaxRatio bounds ours/peer of the medians; Max bounds our median itself.
+	// MaxRatio bounds ours/peer of the medians; Max bounds our median itself. With both
+	// one of them is enough.
 	MaxRatio float64            `json:"max_ratio,omitempty"`
 	Max      *float64           `json:"max,omitempty"`
 	Parts    map[string]float64 `json:"parts,omitempty"`
@@ -63,10 +64,13 @@ func (f Figure) verdict() (verdict, budget string) {
 		return "", ""
 	}
 	var over bool
-	switch {
+	switch compared := f.MaxRatio > 0 && f.Peer != nil; {
+	case f.Max != nil && compared:
+		over = f.Ours.Median > *f.Max && f.Ours.Median > f.MaxRatio*f.Peer.Median
+		budget = fmt.Sprintf("<= %s %s or %sx", number(*f.Max), f.Unit, number(f.MaxRatio))
 	case f.Max != nil:
 		over, budget = f.Ours.Median > *f.Max, fmt.Sprintf("<= %s %s", number(*f.Max), f.Unit)
-	case f.MaxRatio > 0 && f.Peer != nil:
+	case compared:
 		over, budget = f.Ours.Median > f.MaxRatio*f.Peer.Median, fmt.Sprintf("<= %sx", number(f.MaxRatio))
 	default:
 		return "", ""
@@ -75,6 +79,15 @@ func (f Figure) verdict() (verdict, budget string) {
 		return "over", budget
 	}
 	return "ok", budget
+}
+
+// brief is a figure for whoever waits.
+func (f Figure) brief() string {
+	text := f.Name + " " + f.Ours.text(f.Unit)
+	if f.Peer != nil {
+		text += ", " + f.PeerIs + " " + f.Peer.text(f.Unit)
+	}
+	return text + parts(f.Parts)
 }
 
 func (r Report) table(out io.Writer) {

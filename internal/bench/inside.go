@@ -21,13 +21,17 @@ import (
 
 // inside is the peer inside its user namespace.
 type inside struct {
-	dir  string
-	runs int
-	up   *exec.Cmd
+	dir   string
+	binds []bind
+	runs  int
+	up    *exec.Cmd
+	work  *exec.Cmd
+	shell *lineShell
 }
 
 // peerMain is the hidden mode; args are its folder, the root file system,
-// runsc, and whether it is given trees of both.
+// runsc, whether it is given trees of both, and the folders of the host it shows, as
+// JSON.
 func peerMain(args []string) int {
 	i, err := enterPeer(args)
 	if err != nil {
@@ -47,8 +51,8 @@ func peerMain(args []string) int {
 }
 
 func enterPeer(args []string) (*inside, error) {
-	if len(args) != 4 {
-		return nil, errors.New("want a folder, a root file system, a program, and whether trees of both are given")
+	if len(args) != 5 {
+		return nil, errors.New("want a folder, a root file system, a program, whether trees of both are given, and binds")
 	}
 	if err := userns.Enter(); err != nil {
 		return nil, err
@@ -57,6 +61,9 @@ func enterPeer(args []string) (*inside, error) {
 		return nil, fmt.Errorf("make mounts private: %w", err)
 	}
 	i := &inside{dir: args[0]}
+	if err := json.Unmarshal([]byte(args[4]), &i.binds); err != nil {
+		return nil, fmt.Errorf("read the binds: %w", err)
+	}
 	for n, target := range []string{i.path("root"), i.path("runsc")} {
 		tree := os.NewFile(uintptr(3+n), target)
 		if args[3] != treesGiven {
@@ -74,25 +81,19 @@ func enterPeer(args []string) (*inside, error) {
 
 func (i *inside) path(name string) string { return filepath.Join(i.dir, name) }
 
+// bind is a folder of the host that the peer shows.
+type bind struct {
+	Source, Target string
+	ReadOnly       bool
+}
+
 // writeBundles writes the least OCI configuration that runs a command, once for
-// each of the two sandboxes.
+// each of the sandboxes. Only the one for work is shown folders of the host.
 func (i *inside) writeBundles() error {
-	for name, command := range map[string][]string{"echo": {"/bin/echo", "x"}, "stay": {"/bin/sh", "-c", "echo x; exec sleep infinity"}} {
-		spec := map[string]any{
-			"ociVersion": "1.0.2",
-			"root":       map[string]any{"path": i.path("root"), "readonly": true},
-			"process": map[string]any{
-				"args": command, "cwd": "/", "user": map[string]any{"uid": 0, "gid": 0},
-				"env": []string{"PATH=/usr/bin:/bin"}, "noNewPrivileges": true,
-			},
-			"mounts": []map[string]any{
-				{"destination": "/proc", "type": "proc", "source": "proc"},
-				{"destination": "/dev", "type": "tmpfs", "source": "tmpfs"},
-				{"destination": "/tmp", "type": "tmpfs", "source": "tmpfs"},
-			},
-			"linux": map[string]any{"namespaces": []map[string]any{{"type": "pid"}, {"type": "ipc"}, {"type": "uts"}, {"type": "mount"}}},
-		}
-		data, err := json.Marshal(spec)
+	for name, command := range map[string][]string{
+		"echo": {"/bin/echo", "x"}, "stay": {"/bin/sh", "-c", "echo x; exec sleep infinity"}, "work": {"/bin/sh", "-c", shellProgram},
+	} {
+		data, err := json.Marshal(i.bundle(name, command))
 		if err != nil {
 			return fmt.Errorf("write the peer's bundle: %w", err)
 		}
@@ -104,6 +105,45 @@ func (i *inside) writeBundles() error {
 		}
 	}
 	return nil
+}
+
+func (i *inside) bundle(name string, command []string) map[string]any {
+	cwd := "/"
+	mounts := []map[string]any{
+		{"destination": "/proc", "type": "proc", "source": "proc"},
+		{"destination": "/dev", "type": "tmpfs", "source": "tmpfs"},
+		{"destination": "/tmp", "type": "tmpfs", "source": "tmpfs"},
+	}
+	if name == "work" {
+		cwd = workDir
+		for _, b := range i.binds {
+			options := []string{"rbind", "rw"}
+			if b.ReadOnly {
+				options[1] = "ro"
+			}
+			mounts = append(mounts, map[string]any{"destination": b.Target, "type": "bind", "source": b.Source, "options": options})
+		}
+	}
+	return map[string]any{
+		"ociVersion": "1.0.2",
+		"root":       map[string]any{"path": i.path("root"), "readonly": true},
+		"process": map[string]any{
+			"args": command, "cwd": cwd, "user": map[string]any{"uid": 0, "gid": 0},
+			"env": append([]string{"PATH=/usr/bin:/bin", "HOME=/tmp"}, gitSettings...), "noNewPrivileges": true,
+		},
+		"mounts": mounts,
+		"linux":  map[string]any{"namespaces": []map[string]any{{"type": "pid"}, {"type": "ipc"}, {"type": "uts"}, {"type": "mount"}}},
+	}
+}
+
+// workDir is where the peer shows the work tree: the image has the folder, and nothing
+// may be added to it.
+const workDir = "/mnt"
+
+// gitSettings are what Lazaret tells git inside.
+var gitSettings = []string{
+	"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.checkStat", "GIT_CONFIG_VALUE_0=minimal",
+	"GIT_CONFIG_KEY_1=core.trustctime", "GIT_CONFIG_VALUE_1=false",
 }
 
 func (i *inside) runsc(args ...string) *exec.Cmd {
@@ -126,11 +166,34 @@ func (i *inside) do(order string) (time.Duration, error) {
 		return took, err
 	case orderExec:
 		return firstByte(i.runsc("exec", "stay", "/bin/echo", "x"))
+	case orderWork:
+		i.runs++
+		begun := time.Now()
+		i.work = i.runsc("run", "--bundle="+i.path("work"), "work"+strconv.Itoa(i.runs))
+		var err error
+		i.shell, err = startShell(i.work)
+		return time.Since(begun), err
+	case orderRest:
+		return 0, i.rest()
+	}
+	if script, ok := strings.CutPrefix(order, orderDo); ok && i.shell != nil {
+		return i.shell.do(script)
 	}
 	return 0, fmt.Errorf("there is no order %q", order)
 }
 
+// rest ends the sandbox for work, if it is there.
+func (i *inside) rest() error {
+	if i.shell == nil {
+		return nil
+	}
+	i.shell.in.Close()
+	i.shell = nil
+	return i.work.Wait()
+}
+
 func (i *inside) end() {
+	_ = i.rest()
 	if i.up != nil && i.up.Process != nil {
 		_ = i.up.Process.Kill() // the sentry and the gofer die with it
 		_ = i.up.Wait()

@@ -37,6 +37,7 @@ var measurements = []measurement{
 	{"throughput", throughput},
 	{"idle", idle},
 	{"changes", changes},
+	{"workspace", firstStatus},
 	{"make-run", makeRun},
 }
 
@@ -60,7 +61,11 @@ func run() error {
 	defer w.close()
 	w.quick = *quick
 	report := Report{Machine: describeMachine(), Image: w.layout}
-	for _, m := range measurements {
+	all := measurements
+	for _, c := range chores {
+		all = append(all, measurement{"workspace, " + c.name, c.take})
+	}
+	for _, m := range all {
 		if !wanted.MatchString(m.name) {
 			continue
 		}
@@ -70,6 +75,9 @@ func run() error {
 			// The other figures are worth having all the same.
 			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", m.name, err)
 			figures = append(figures, Figure{Name: m.name, Note: "not measured: " + err.Error()})
+		}
+		for _, f := range figures {
+			fmt.Fprintf(os.Stderr, "bench: %s\n", f.brief())
 		}
 		report.Figures = append(report.Figures, figures...)
 		if ctx.Err() != nil {

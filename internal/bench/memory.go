@@ -36,19 +36,14 @@ func memory(ctx context.Context, w *world) ([]Figure, error) {
 		_ = w.awaitStopped(ctx, "shell", w.workspace)
 	}()
 	pause(ctx, idleTime)
-	conn, err := spawn.Dial(ctx, w.domainRoot("shell", w.workspace))
-	if err != nil {
-		return nil, err
-	}
-	id, _ := domain.Identify("shell", w.workspace)
-	status, err := client.Query(ctx, conn, wire.Hello{Domain: id, Client: domain.NewClientID()})
+	processes, err := w.processes(ctx, "shell", w.workspace)
 	if err != nil {
 		return nil, err
 	}
 	f := Figure{Name: "idle Domain, memory", Unit: "MB", Max: atMost(80), Parts: map[string]float64{}}
 	total, unread := 0.0, 0
 	var counted []int
-	for _, p := range tree(status.CoordinatorID) {
+	for _, p := range processes {
 		if slices.ContainsFunc(counted, func(other int) bool { return sameMemory(other, p.id) }) {
 			continue // a stub's threads are processes that share one memory
 		}
@@ -71,7 +66,24 @@ func memory(ctx context.Context, w *world) ([]Figure, error) {
 	return []Figure{f}, nil
 }
 
-const roleLeader = "leader"
+const (
+	roleLeader    = "leader"
+	roleWorkspace = "workspace" // the daemon of the workspace file system
+)
+
+// processes are those of a Domain that is up.
+func (w *world) processes(ctx context.Context, profile, workspace string) ([]process, error) {
+	conn, err := spawn.Dial(ctx, w.domainRoot(profile, workspace))
+	if err != nil {
+		return nil, err
+	}
+	id, _ := domain.Identify(profile, workspace)
+	status, err := client.Query(ctx, conn, wire.Hello{Domain: id, Client: domain.NewClientID()})
+	if err != nil {
+		return nil, err
+	}
+	return tree(status.CoordinatorID), nil
+}
 
 // process is one of a Domain.
 type process struct {
@@ -118,7 +130,7 @@ func role(id int, above string) string {
 	case len(argv) > 1 && argv[1] == leader.Mode:
 		return roleLeader
 	case len(argv) > 1 && argv[1] == daemon.Mode:
-		return "workspace"
+		return roleWorkspace
 	case len(argv) > 1 && argv[0] == "lazaret":
 		return "supervisor"
 	case strings.Contains(argv[0], "slirp4netns"):

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -26,6 +27,9 @@ const (
 	orderRun  = "run"  // a whole sandbox for one /bin/echo
 	orderUp   = "up"   // a sandbox that stays
 	orderExec = "exec" // one /bin/echo in it
+	orderWork = "work" // another that stays, with a shell in the work tree
+	orderDo   = "do "  // the line that follows in that shell
+	orderRest = "rest" // the end of it
 )
 
 // treesGiven says that the peer's descriptors 3 and 4 are the trees it needs.
@@ -38,7 +42,11 @@ type peer struct {
 	answers *bufio.Reader
 }
 
-func startPeer(w *world) (*peer, error) {
+func startPeer(w *world, binds ...bind) (*peer, error) {
+	shown, err := json.Marshal(append([]bind{}, binds...))
+	if err != nil {
+		return nil, fmt.Errorf("name the binds: %w", err)
+	}
 	dir := filepath.Join(w.dir, "peer")
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("make the peer's folder: %w", err)
@@ -72,7 +80,7 @@ func startPeer(w *world) (*peer, error) {
 	defer answersW.Close()
 	p := &peer{orders: ordersW, answers: bufio.NewReader(answersR)}
 	p.process, err = userns.Start(proc.Spec{
-		Path: proc.Self(), Args: []string{"bench", peerMode, dir, w.lower.Rootfs, w.program("runsc"), given},
+		Path: proc.Self(), Args: []string{"bench", peerMode, dir, w.lower.Rootfs, w.program("runsc"), given, string(shown)},
 		Env: w.env, Files: append([]*os.File{ordersR, answersW, os.Stderr}, trees...),
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET,
 	}, w.ids)

@@ -30,6 +30,8 @@ type world struct {
 	config      *config.Config
 	ids         runtime.IDs
 	lower       image.Lower
+	goRoot      string
+	workplace   *workplace // nil until it is used
 	quick       bool
 }
 
@@ -91,6 +93,14 @@ func (w *world) furnish() error {
 	for name, command := range profiles {
 		fmt.Fprintf(&text, "[profiles.%s]\nimage = %q\ncommand = %s\n", name, "oci:"+w.layout, command)
 	}
+	fmt.Fprintf(&text, "[profiles.%s]\nimage = %q\ncommand = [\"sh\"]\nvolumes = [\n", toolsProfile, "oci:"+w.layout)
+	if err := w.furnishTools(); err != nil {
+		return err
+	}
+	for _, b := range w.tools() {
+		fmt.Fprintf(&text, "{host = %q, container = %q, mode = \"ro\"},\n", b.Source, b.Target)
+	}
+	text.WriteString("]\n")
 	if err := os.WriteFile(filepath.Join(home, ".config", "lazaret", "config.toml"), []byte(text.String()), 0o600); err != nil {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
@@ -152,7 +162,12 @@ func (w *world) prepare(ctx context.Context) error {
 	return err
 }
 
-func (w *world) close() { os.RemoveAll(w.dir) }
+func (w *world) close() {
+	if w.workplace != nil {
+		w.workplace.close()
+	}
+	os.RemoveAll(w.dir)
+}
 
 func (w *world) program(name string) string { return filepath.Join(w.bin, name) }
 
