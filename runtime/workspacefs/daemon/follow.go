@@ -4,37 +4,51 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
+	"strings"
 	"sync"
 
-	"lazaret.dev/lazaret/runtime/workspacefs/journal"
+	"golang.org/x/sys/unix"
+
 	"lazaret.dev/lazaret/runtime/workspacefs/route"
 )
 
-// maxFollowed bounds the rule files that wait. Dropping one would let what the sandbox
-// wrote pass for the developer's at the next start, so one more ends the daemon.
+// maxFollowed bounds the rule files that wait or are being changed. More changes are
+// refused.
 const maxFollowed = 100_000
 
-// follower keeps the rules and their pins up to date with what the sandbox writes.
+// follower keeps the rules and their pins up to date with what both sides write. What
+// the sandbox writes must never pass for the host's, so a file is announced before it
+// is changed, and told of after; and before anything of the host's is taken in,
+// whatever the sandbox has told is.
 type follower struct {
 	policy   *route.Policy
-	pins     *journal.Pins
+	keeper   *keeper
 	read     func(path string, limit int64) ([]byte, error)
-	outdated func() // answers given before may be different now
+	ours     func(path string) bool // whether a rule file is one this follower reads
+	outdated func()                 // answers given before may be different now
 	// protect is called when the host's git configuration may have changed, and says
 	// whether any answer did.
 	protect func() bool
 
-	mu      sync.Mutex // guards waiting
-	waiting map[string]struct{}
-	more    chan struct{} // one element: something waits
-	acting  sync.Mutex    // one drain at a time
+	mu        sync.Mutex          // guards what follows
+	waiting   map[string]struct{} // told of, and to be read
+	under     map[string]int      // changes under way
+	announced map[string]bool     // pinned before the first change
+	expired   bool                // an announcement changed answers
+	more      chan struct{}       // one element: something waits
+
+	acting sync.Mutex // one drain at a time; taken before mu, and never while FS locks are held
 }
 
-func newFollower(policy *route.Policy, pins *journal.Pins, read func(string, int64) ([]byte, error)) *follower {
-	return &follower{policy: policy, pins: pins, read: read, waiting: map[string]struct{}{}, more: make(chan struct{}, 1)}
+func newFollower(keeper *keeper, read func(string, int64) ([]byte, error), ours func(string) bool) *follower {
+	return &follower{policy: keeper.policy, keeper: keeper, read: read, ours: ours, waiting: map[string]struct{}{},
+		under: map[string]int{}, announced: map[string]bool{}, more: make(chan struct{}, 1)}
 }
+
+func inside(name string) bool { return !strings.HasPrefix(name, route.Outside+"/") }
+
+func outsideOnly(name string) bool { return !inside(name) }
 
 // decides says whether a file of that name may change rules.
 func decides(name string) bool {
@@ -45,19 +59,75 @@ func decides(name string) bool {
 	return false
 }
 
-// tell takes a path the sandbox changed, by its name in the rules. It never waits.
-func (f *follower) tell(name string) {
+// changing announces a change of the sandbox's to a file, by its name in the rules.
+// done tells that it is over. An error refuses it. It is called with locks of the file
+// system held, so it may wait for the disk and for nothing else.
+func (f *follower) changing(name string) (done func(), err error) {
 	if !decides(name) {
-		return
+		return func() {}, nil
 	}
 	f.mu.Lock()
-	f.waiting[name] = struct{}{}
-	full := len(f.waiting) > maxFollowed
+	full := len(f.waiting)+len(f.under) >= maxFollowed
+	if !full {
+		f.under[name]++
+	}
 	f.mu.Unlock()
 	if full {
-		warn(errors.New("the sandbox changes ignore files faster than they can be followed"))
-		os.Exit(statusFailed)
+		return nil, unix.EBUSY
 	}
+	if err := f.announce(name); err != nil {
+		f.changed(name)
+		warn(err)
+		return nil, unix.ENOSPC
+	}
+	return func() { f.changed(name) }, nil
+}
+
+// moving is changing for a directory that is renamed: for every rule file below it.
+func (f *follower) moving(from, to string) (done func(), err error) {
+	var dones []func()
+	done = func() {
+		for _, f := range dones {
+			f()
+		}
+	}
+	for _, name := range f.policy.Moving(from, to) {
+		one, err := f.changing(name)
+		if err != nil {
+			done()
+			return nil, err
+		}
+		dones = append(dones, one)
+	}
+	return done, nil
+}
+
+// announce pins what counts of a file, once.
+func (f *follower) announce(name string) error {
+	f.mu.Lock()
+	known := f.announced[name]
+	f.mu.Unlock()
+	if known {
+		return nil
+	}
+	outdated, err := f.keeper.expect(name)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.expired = f.expired || outdated
+	if err == nil {
+		f.announced[name] = true
+	}
+	return err
+}
+
+// changed takes a name the sandbox has changed, or tried to. It never waits.
+func (f *follower) changed(name string) {
+	f.mu.Lock()
+	if f.under[name]--; f.under[name] <= 0 {
+		delete(f.under, name)
+	}
+	f.waiting[name] = struct{}{}
+	f.mu.Unlock()
 	select {
 	case f.more <- struct{}{}:
 	default:
@@ -80,14 +150,18 @@ func (f *follower) run(ctx context.Context) {
 func (f *follower) drain() {
 	f.acting.Lock()
 	defer f.acting.Unlock()
+	if f.follow() {
+		f.outdated()
+	}
+}
+
+// follow takes in what waits, and reports whether any answer changed. acting is held.
+func (f *follower) follow() (outdated bool) {
 	f.mu.Lock()
 	names := f.waiting
 	f.waiting = map[string]struct{}{}
+	outdated, f.expired = f.expired, false
 	f.mu.Unlock()
-	if len(names) == 0 {
-		return
-	}
-	outdated := false
 	for name := range names {
 		changed, err := f.policy.GuestChanged(name, func(limit int64) ([]byte, error) { return f.read(name, limit) })
 		if err != nil {
@@ -95,20 +169,34 @@ func (f *follower) drain() {
 		}
 		outdated = outdated || changed
 	}
-	f.save()
-	if outdated {
-		f.outdated()
+	if len(names) > 0 {
+		f.save()
 	}
+	return outdated
 }
 
-// HostChanged implements freshness.Rules.
+var errContested = errors.New("the sandbox is writing it too")
+
+// HostChanged implements freshness.Rules. What both sides write at once counts as the
+// sandbox's.
 func (f *follower) HostChanged(name string, read func(int64) ([]byte, error)) (outdated bool, err error) {
 	if !decides(name) {
 		return false, nil
 	}
 	f.acting.Lock()
 	defer f.acting.Unlock()
-	outdated, err = f.policy.HostChanged(name, read)
+	outdated = f.follow()
+	changed, err := f.policy.HostChanged(name, func(limit int64) ([]byte, error) {
+		content, err := read(limit)
+		if f.contested(name) {
+			return nil, errContested
+		}
+		return content, err
+	})
+	if errors.Is(err, errContested) {
+		changed, err = f.policy.GuestChanged(name, read)
+	}
+	outdated = outdated || changed
 	if path.Base(name) == "config" {
 		outdated = f.protect() || outdated
 	}
@@ -119,10 +207,29 @@ func (f *follower) HostChanged(name string, read func(int64) ([]byte, error)) (o
 	return outdated, err
 }
 
-// save keeps what must outlive the generation. Where it does not fit the daemon ends.
+// contested says that what was just read may be the sandbox's: whatever it has written
+// since the last follow is under way or waits.
+func (f *follower) contested(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, waits := f.waiting[name]
+	return waits || f.under[name] > 0
+}
+
+// RuleFiles implements freshness.Rules.
+func (f *follower) RuleFiles() (names []string) {
+	for _, name := range f.policy.RuleFiles() {
+		if f.ours(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// save keeps what must outlive a crash. Where it does not fit, what is kept already
+// stands: it hides more.
 func (f *follower) save() {
-	if err := savePins(f.policy, f.pins); err != nil {
+	if err := f.keeper.keep(); err != nil {
 		warn(err)
-		os.Exit(statusFailed)
 	}
 }

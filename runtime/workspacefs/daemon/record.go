@@ -21,14 +21,18 @@ type recorder struct {
 }
 
 // Changing implements fusefs.Events.
-func (e *recorder) Changing(string, string) (done func(), err error) { return func() {}, nil }
+func (e *recorder) Changing(path, to string) (done func(), err error) {
+	if to != "" {
+		return e.rules.moving(e.rename(path), e.rename(to))
+	}
+	return e.rules.changing(e.rename(path))
+}
 
 func (e *recorder) Created(path string, v route.Verdict) { e.note(path, "", journal.Created, v) }
 func (e *recorder) Wrote(path string, v route.Verdict)   { e.note(path, "", journal.Changed, v) }
 func (e *recorder) Removed(path string, v route.Verdict) { e.note(path, "", journal.Removed, v) }
 
 func (e *recorder) Renamed(from, to string, v route.Verdict) {
-	e.rules.tell(e.rename(from))
 	e.note(to, from, journal.Renamed, v)
 }
 
@@ -38,7 +42,6 @@ func (e *recorder) note(path, from string, kind journal.Kind, v route.Verdict) {
 	if v.Class != route.Shared {
 		return
 	}
-	e.rules.tell(e.rename(path))
 	if e.journal == nil || v.Git && v.Mark == route.Plain {
 		return
 	}

@@ -123,9 +123,9 @@ func loadPins(pins *journal.Pins) map[string]route.Pin {
 }
 
 // savePins puts what has to outlive the generation into pins.
-func savePins(policy *route.Policy, pins *journal.Pins) error {
+func savePins(known map[string]route.Pin, pins *journal.Pins) error {
 	all := map[string]journal.Pin{}
-	for name, pin := range policy.Pins() {
+	for name, pin := range known {
 		if below, ok := strings.CutPrefix(name, route.Outside+"/"); ok {
 			name = pinnedOutside + "/" + below
 		}

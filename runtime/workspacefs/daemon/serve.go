@@ -23,6 +23,7 @@ type server struct {
 	tell    func(link.Message, ...*os.File) error
 	storage storage
 	policy  *route.Policy
+	keeper  *keeper
 	protect func() bool // by the host's git configuration as it is now
 	shower  *shower
 	rules   []*follower
@@ -57,6 +58,8 @@ func serve(r *link.Resources, tell func(link.Message, ...*os.File) error) (end f
 	if err := step("file system"); err != nil {
 		return nil, err
 	}
+	pins := &journal.Writer{Record: s.storage.pins, Save: journal.SaveIn(r.Store, journal.PinsName), Failed: warn}
+	s.keeper = &keeper{policy: s.policy, pins: s.storage.pins, flush: pins.Flush}
 	if err := s.workspace(r); err != nil {
 		return nil, err
 	}
@@ -65,15 +68,15 @@ func serve(r *link.Resources, tell func(link.Message, ...*os.File) error) (end f
 			return nil, err
 		}
 	}
-	s.keep(journal.Writer{Record: s.storage.journal, Save: journal.SaveIn(r.Store, journal.FileName), Failed: warn})
-	s.keep(journal.Writer{Record: s.storage.pins, Save: journal.SaveIn(r.Store, journal.PinsName), Failed: warn})
+	s.keep(&journal.Writer{Record: s.storage.journal, Save: journal.SaveIn(r.Store, journal.FileName), Failed: warn})
+	s.keep(pins)
 	return s.end, nil
 }
 
 // workspace serves the two connections of the workspace.
 func (s *server) workspace(r *link.Resources) error {
 	host := tree{r.Host}
-	rules := newFollower(s.policy, s.storage.pins, host.read)
+	rules := newFollower(s.keeper, host.read, inside)
 	fresh := freshness.New(freshness.Config{Rules: rules, Read: host.read, Poke: s.poke, Warn: warn})
 	fs, err := fusefs.New(fusefs.Config{
 		Host: r.Host, Held: s.storage.held, Transient: r.Transient, Router: s.policy, Vetter: s.policy,
@@ -120,7 +123,7 @@ func (s *server) outside(r *link.Resources, i int) error {
 		return err
 	}
 	host, names := tree{r.GitDirs[i]}, outside{adminOf(r)}
-	rules := newFollower(s.policy, s.storage.pins, names.reader(host))
+	rules := newFollower(s.keeper, names.reader(host), outsideOnly)
 	fresh := freshness.New(freshness.Config{Rules: rules, Read: names.reader(host), Poke: s.poke, Warn: warn})
 	fs, err := fusefs.New(fusefs.Config{
 		Host: r.GitDirs[i], Held: own, Transient: passing, Router: gitRouter{s.policy}, Vetter: s.policy,
@@ -188,7 +191,7 @@ func (s *server) answer(fs *fusefs.FS, connection *os.File, view fusefs.View) {
 	}()
 }
 
-func (s *server) keep(w journal.Writer) {
+func (s *server) keep(w *journal.Writer) {
 	go func() { s.errs <- w.Run(s.ctx) }()
 }
 
@@ -197,6 +200,7 @@ func (s *server) end() error {
 	for _, rules := range s.rules {
 		rules.drain()
 	}
+	err := s.keeper.end()
 	s.cancel()
-	return errors.Join(<-s.errs, <-s.errs)
+	return errors.Join(err, <-s.errs, <-s.errs)
 }

@@ -12,6 +12,7 @@ type world struct {
 	dirs  map[uint64]string
 	calls []string
 	fail  error
+	rules []string
 }
 
 func (w *world) note(format string, args ...any) {
@@ -45,6 +46,8 @@ func (w *world) HostChanged(path string, read func(int64) ([]byte, error)) (bool
 	w.note("rule %s %s", path, text)
 	return string(text) == "new", err
 }
+
+func (w *world) RuleFiles() []string { return w.rules }
 
 func (w *world) read(path string, _ int64) ([]byte, error) {
 	if path == "same/.gitignore" {

@@ -24,6 +24,9 @@ type Tree interface {
 
 // Rules follow what the host does to the files they are read from.
 type Rules interface {
+	// RuleFiles are the files that HostChanged has to be told of again after events were
+	// lost.
+	RuleFiles() []string
 	HostChanged(path string, read func(limit int64) ([]byte, error)) (outdated bool, err error)
 }
 
@@ -200,10 +203,13 @@ func (s *sink) poke(e watch.Event) {
 }
 
 // ruleNames are the names of files that rules are read from, wherever they lie.
-var ruleNames = []string{".gitignore", ".git", "index", "exclude"}
+var ruleNames = []string{".gitignore", ".git", "index", "exclude", "config"}
 
 // Overflow: whatever rules are read from may have changed too.
 func (s *sink) Overflow() {
+	for _, path := range s.f.config.Rules.RuleFiles() {
+		s.rule(path)
+	}
 	if w := s.f.current(); w != nil {
 		for _, key := range w.Keys() {
 			dir, ok := s.tree.HandlePath(key)

@@ -69,8 +69,8 @@ func TestARuleThatCannotBeReadIsToldOf(t *testing.T) {
 
 func TestOverflowInvalidatesAndPokesTheTop(t *testing.T) {
 	t.Parallel()
-	got := follow(t, &world{}, func(s *sink) { s.Overflow() })
-	if want := []string{"all", "poke ."}; !slices.Equal(got, want) {
+	got := follow(t, &world{rules: []string{"a/.gitignore", "b/.gitignore"}}, func(s *sink) { s.Overflow() })
+	if want := []string{"rule a/.gitignore new", "rule b/.gitignore new", "all", "poke ."}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 
 	"lazaret.dev/lazaret/internal/safefs"
@@ -19,14 +20,16 @@ const (
 // Open reads the journal of dir back. A missing one is an empty journal. Of a
 // damaged one (ErrDamaged, or a safefs error) nothing is taken: the journal is
 // empty then too, and the error says so.
-func Open(dir *os.File) (*Journal, error) { return open(dir, FileName, New, Restore) }
+func Open(dir *os.File) (*Journal, error) { return open(dir, FileName, maxFile, New, Restore) }
 
 // OpenPins is Open for the pins. Without them every rule file the guest could have
 // written counts as not accepted, which the caller decides.
-func OpenPins(dir *os.File) (*Pins, error) { return open(dir, PinsName, NewPins, RestorePins) }
+func OpenPins(dir *os.File) (*Pins, error) {
+	return open(dir, PinsName, maxPinsFile, NewPins, RestorePins)
+}
 
-func open[T any](dir *os.File, name string, fresh func() T, restore func([]byte) (T, error)) (T, error) {
-	data, err := safefs.ReadAt(dir, name, maxFile)
+func open[T any](dir *os.File, name string, limit int64, fresh func() T, restore func([]byte) (T, error)) (T, error) {
+	data, err := safefs.ReadAt(dir, name, limit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh(), nil
 	}
@@ -97,10 +100,13 @@ type Writer struct {
 	// Failed is told of every writing that went wrong; it may be nil. The change is
 	// tried again with the next period.
 	Failed func(error)
+
+	writing sync.Mutex // held from the snapshot to its end: an older one never comes later
 }
 
-// SaveIn returns what saves to name in dir. Only the last writing of a generation is
-// made durable: a loss of power may cost the record, not the sandbox's time.
+// SaveIn returns what saves to name in dir. Only the last writing of a generation, and
+// what Flush writes, is made durable: a loss of power may cost the record, not the
+// sandbox's time.
 func SaveIn(dir *os.File, name string) func(data []byte, last bool) error {
 	return func(data []byte, last bool) error {
 		return safefs.ReplaceAt(dir, name, data, safefs.Durability(last))
@@ -109,7 +115,7 @@ func SaveIn(dir *os.File, name string) func(data []byte, last bool) error {
 
 // Run writes the record whenever it has changed, at most once a second, until ctx
 // ends, and then once more. It returns the error of that last writing.
-func (w Writer) Run(ctx context.Context) error {
+func (w *Writer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
@@ -130,7 +136,12 @@ func (w Writer) Run(ctx context.Context) error {
 	return w.write(true)
 }
 
-func (w Writer) write(last bool) error {
+// Flush writes the record durably and returns when that is done.
+func (w *Writer) Flush() error { return w.write(true) }
+
+func (w *Writer) write(last bool) error {
+	w.writing.Lock()
+	defer w.writing.Unlock()
 	data, err := w.Record.Snapshot()
 	if err != nil {
 		return err

@@ -81,9 +81,9 @@ type saved struct {
 	fail  bool
 }
 
-func (s *saved) writer(r journal.Record, failed func(error)) journal.Writer {
+func (s *saved) writer(r journal.Record, failed func(error)) *journal.Writer {
 	start := time.Now()
-	return journal.Writer{Record: r, Failed: failed, Save: func(_ []byte, last bool) error {
+	return &journal.Writer{Record: r, Failed: failed, Save: func(_ []byte, last bool) error {
 		s.times = append(s.times, time.Since(start))
 		if last {
 			s.last++
@@ -118,6 +118,14 @@ func TestWriterWritesAtMostOnceASecondAndAtTheEnd(t *testing.T) {
 			t.Errorf("at the end: %v, %d last, %v", err, s.last, s.times)
 		}
 	})
+}
+
+func TestFlushIsWrittenAtOnce(t *testing.T) {
+	t.Parallel()
+	var s saved
+	if err := s.writer(journal.New(), nil).Flush(); err != nil || s.last != 1 {
+		t.Errorf("%v, %d durable", err, s.last)
+	}
 }
 
 func TestWriterIsSilentWhenNothingChanges(t *testing.T) {

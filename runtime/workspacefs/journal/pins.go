@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -12,11 +13,13 @@ import (
 	"lazaret.dev/lazaret/runtime/workspacefs/route"
 )
 
-// Limits of pins. With them their file stays below maxFile.
+// Limits of pins. With them their file stays below maxPinsFile. The paths of an index
+// are the largest content by far.
 const (
-	maxPins       = 4096
-	maxPinContent = 1 << 20 // one file's
-	maxPinBytes   = 6 << 20 // of all paths and contents together
+	maxPins       = 60_000   // canon takes 65,536 elements
+	maxPinContent = 24 << 20 // one file's
+	maxPinBytes   = 48 << 20 // of all paths and contents together
+	maxPinsFile   = 64 << 20
 )
 
 // Author is who wrote a file last. Its number is in the pins' file.
@@ -37,7 +40,8 @@ type Pin struct {
 	Absent  bool // the host had no such file; Content is empty
 	By      Author
 	// Written is the SHA-256 of what the guest wrote last, when By is Guest. A file that
-	// is found with another content was written by somebody else since.
+	// is found with another content was written by somebody else since. All zeros stand for
+	// any content: the guest may be writing, or was when the daemon ended.
 	Written []byte
 }
 
@@ -93,12 +97,20 @@ func (p *Pins) ByGuest(path string, content []byte) error {
 
 // Awaits reports whether found, path's content now, is the guest's and not accepted.
 func (p Pin) Awaits(found []byte) bool {
+	if p.open() {
+		return p.By == Guest && (p.Absent || !bytes.Equal(found, p.Content))
+	}
 	sum := sha256.Sum256(found)
 	return p.By == Guest && slices.Equal(sum[:], p.Written)
 }
 
+func (p Pin) open() bool { return len(p.Written) > 0 && len(bytes.Trim(p.Written, "\x00")) == 0 }
+
 // AwaitsRemoval is Awaits for a file that is gone: the guest removed it.
 func (p Pin) AwaitsRemoval(path string) bool {
+	if p.open() {
+		return p.By == Guest && !p.Absent
+	}
 	sum := route.RemovedDigest(path)
 	return p.By == Guest && slices.Equal(sum[:], p.Written)
 }
@@ -160,7 +172,7 @@ func orEmpty(b []byte) []byte {
 // RestorePins reads a pins' file back. Errors are ErrDamaged.
 func RestorePins(data []byte) (*Pins, error) {
 	var r pinsRecord
-	if err := canon.Unmarshal(data, maxFile, &r); err != nil {
+	if err := canon.Unmarshal(data, maxPinsFile, &r); err != nil {
 		return nil, fmt.Errorf("read pins: %w: %w", ErrDamaged, err)
 	}
 	if r.Version != version || r.Pins == nil {

@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"lazaret.dev/lazaret/internal/canon"
@@ -45,7 +46,7 @@ func TestPinsKeepTheHostsContent(t *testing.T) {
 func TestPinsAreBounded(t *testing.T) {
 	t.Parallel()
 	p := journal.NewPins()
-	big := make([]byte, 1<<20)
+	big := make([]byte, 24<<20)
 	if err := p.ByHost("f", append(big, 1), false); !errors.Is(err, journal.ErrTooMuch) {
 		t.Errorf("a large file: %v", err)
 	}
@@ -54,11 +55,56 @@ func TestPinsAreBounded(t *testing.T) {
 	for _, name := range names {
 		err = errors.Join(err, p.ByHost(name, big, false))
 	}
-	if !errors.Is(err, journal.ErrTooMuch) || len(p.All()) != 5 {
+	if !errors.Is(err, journal.ErrTooMuch) || len(p.All()) != 1 {
 		t.Errorf("%d pins, %v", len(p.All()), err)
 	}
 	if err := p.ByHost("../x", nil, false); !errors.Is(err, journal.ErrTooMuch) {
 		t.Errorf("a path outside: %v", err)
+	}
+}
+
+// While the sandbox may be writing a file, whatever else is found there is its doing.
+func TestOpenPinsAwaitWhateverIsFound(t *testing.T) {
+	t.Parallel()
+	open := journal.Pin{Content: []byte("host"), By: journal.Guest, Written: make([]byte, 32)}
+	if open.Awaits([]byte("host")) || !open.Awaits([]byte("guest")) || !open.AwaitsRemoval("x") {
+		t.Error("a file the host had")
+	}
+	open.Content, open.Absent = nil, true
+	if !open.Awaits([]byte("guest")) || !open.Awaits(nil) || open.AwaitsRemoval("x") {
+		t.Error("a file the host had not")
+	}
+	p := journal.NewPins()
+	if err := p.Replace(map[string]journal.Pin{"x": open}); err != nil {
+		t.Fatal(err)
+	}
+	data, err := p.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := journal.RestorePins(data); err != nil || len(back.All()) != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
+// Many files, and the paths of a large index, come back.
+func TestManyPins(t *testing.T) {
+	t.Parallel()
+	all := map[string]journal.Pin{}
+	for i := range 50_000 {
+		all[fmt.Sprintf("dir-%d/.gitignore", i)] = journal.Pin{Absent: true, By: journal.Guest, Written: make([]byte, 32)}
+	}
+	all[".git/index"] = journal.Pin{Content: make([]byte, 20<<20), By: journal.Guest, Written: make([]byte, 32)}
+	p := journal.NewPins()
+	if err := p.Replace(all); err != nil {
+		t.Fatal(err)
+	}
+	data, err := p.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := journal.RestorePins(data); err != nil || len(back.All()) != len(all) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -88,7 +134,7 @@ func TestRestorePinsRefuses(t *testing.T) {
 		"host with digest":    func(f *pinFile) { f.Pins[0].Written = make([]byte, 32) },
 		"guest without":       func(f *pinFile) { f.Pins[1].Written = nil },
 		"content missing":     func(f *pinFile) { f.Pins[1].Content = nil },
-		"large content":       func(f *pinFile) { f.Pins[0].Content = make([]byte, 1<<20+1) },
+		"large content":       func(f *pinFile) { f.Pins[0].Content = make([]byte, 24<<20+1) },
 	} {
 		f := pinFile{Version: 1, Pins: []pin{
 			{Path: []byte("a"), Content: []byte("x"), By: 1},

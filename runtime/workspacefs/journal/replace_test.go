@@ -36,7 +36,7 @@ func TestReplaceMakesThemAll(t *testing.T) {
 	if got, ok := back.Get(".gitignore"); !ok || string(got.Content) != "host" || !got.Awaits([]byte("guest")) {
 		t.Errorf("came back as %+v", got)
 	}
-	tooMuch := journal.Pin{Content: []byte(strings.Repeat("x", 2<<20)), By: journal.Host}
+	tooMuch := journal.Pin{Content: []byte(strings.Repeat("x", 25<<20)), By: journal.Host}
 	if err := p.Replace(map[string]journal.Pin{"a": tooMuch}); !errors.Is(err, journal.ErrTooMuch) {
 		t.Errorf("got %v", err)
 	}

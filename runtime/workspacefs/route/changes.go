@@ -11,7 +11,6 @@ import (
 
 	"lazaret.dev/lazaret/runtime/workspacefs/gitindex"
 	"lazaret.dev/lazaret/runtime/workspacefs/gitrules"
-	"lazaret.dev/lazaret/runtime/workspacefs/ignore"
 )
 
 // HostChanged follows a change made on the host.
@@ -63,7 +62,7 @@ func (r *Policy) changed(path string, read func(int64) ([]byte, error), rule set
 // take reads a rule file; its content is nil when there is none. An index is
 // understood before anybody has to wait for it.
 func take(isIndex bool, read func(int64) ([]byte, error)) (content []byte, now *gitindex.Set, err error) {
-	limit := int64(ignore.MaxFile + 1)
+	limit := int64(maxRead)
 	if isIndex {
 		limit = gitindex.MaxFile + 1
 	}
@@ -137,8 +136,11 @@ func (r *Policy) repoOf(dir string) *repo {
 func (r *Policy) start(p *repo, path string, content []byte, found bool) error {
 	content = present(content, found)
 	f := &ruleFile{pinned: content, current: content}
-	if pin := r.config.Pins[path]; pin.Guest && pin.Written == mark(path, content) {
+	if pin := r.config.Pins[path]; pin.Guest && (pin.Written == mark(path, content) || pin.Open()) {
 		f.pinned = present(pin.Content, !pin.Absent)
+	}
+	if !same(f.pinned, f.current) {
+		r.remember(version{path, mark(path, content)})
 	}
 	if err := p.setFile(path, f); err != nil {
 		return fmt.Errorf("%q: %w", path, err)
@@ -267,6 +269,9 @@ func (p *repo) hostIndex(now *gitindex.Set) bool {
 	slices.Sort(trusted)
 	trusted = slices.Compact(trusted)
 	changed := !slices.Equal(trusted, p.trusted)
+	if changed {
+		p.packed = nil
+	}
 	p.trusted, p.now = trusted, now
 	return changed
 }

@@ -13,6 +13,9 @@ import (
 	"lazaret.dev/lazaret/runtime/workspacefs/ignore"
 )
 
+// maxRead is how much of an ignore file is read: enough to see that it is too large.
+const maxRead = ignore.MaxFile + 1
+
 type digest = [sha256.Size]byte
 
 // A repo is one work tree: the workspace's own (which need not have a git directory)
@@ -29,6 +32,7 @@ type repo struct {
 	// it is; the sandbox may have written it.
 	trusted []string
 	now     *gitindex.Set
+	packed  []byte // trusted, as a pin keeps it; nil when that is not known
 }
 
 func (p *repo) ruleFiles(list []string) []string {
@@ -146,7 +150,7 @@ func (r *Policy) readExclude(p *repo) error {
 	case Outside:
 		return r.start(p, name, r.config.Exclude, r.config.Exclude != nil)
 	}
-	content, found, err := r.read(name, ignore.MaxFile+1)
+	content, found, err := r.read(name, maxRead)
 	if err != nil {
 		return fmt.Errorf("read %q: %w", name, err)
 	}
@@ -169,7 +173,7 @@ func (r *Policy) readIndex(p *repo) (err error) {
 			return fmt.Errorf("read %q: %w", name, err)
 		}
 	}
-	p.trusted = r.config.Pins[name].apply(p.now)
+	p.trusted, p.packed = r.config.Pins[name].apply(p.now), nil
 	return nil
 }
 
@@ -179,7 +183,7 @@ func (r *Policy) readRules(p *repo, dir string) error {
 	if p.files[name] != nil {
 		return nil
 	}
-	content, found, err := r.read(name, ignore.MaxFile+1)
+	content, found, err := r.read(name, maxRead)
 	if err != nil {
 		return fmt.Errorf("read %q: %w", name, err)
 	}

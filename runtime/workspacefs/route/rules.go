@@ -27,6 +27,7 @@ type Policy struct {
 	repos   map[string]*repo // nested ones, by their root
 	above   map[string]bool  // directories above something protected
 	written map[version]bool // contents of rule files that the sandbox wrote
+	touched map[string]bool  // rule files that it may have written in this generation
 }
 
 // Root returns the workspace's own directory.
@@ -38,12 +39,9 @@ func (r *Policy) Generation() uint64 { return r.generation.Load() }
 // Name decides about one name of a directory.
 func (r *Policy) Name(dir Directory, name string, found Names) Verdict {
 	v := r.decide(dir.(*directory), name, found)
-	v.Rule = v.Class == Shared && readFrom(name)
+	v.Rule = v.Class == Shared && (name == ".gitignore" || v.Git && (name == "index" || name == "exclude"))
 	return v
 }
-
-// readFrom says whether rules are read from files of that name.
-func readFrom(name string) bool { return name == ".gitignore" || name == "index" || name == "exclude" }
 
 func (r *Policy) decide(d *directory, name string, found Names) Verdict {
 	switch d.mode {

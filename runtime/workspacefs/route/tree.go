@@ -151,8 +151,10 @@ func (r *Policy) hides(s *state, name string, found Names) bool {
 		path := join(s.rel, name)
 		return !s.repo.tracked(path) && !s.repo.trackedBelow(path)
 	}
-	suggested := s.current || s.repo.differs() && s.repo.current.ignoresAny(s.rel, name, found)
-	if found.Host != None || !suggested {
+	if found.Host != None { // whatever the sandbox's rules cost to ask, nobody pays
+		return false
+	}
+	if !s.current && (!s.repo.differs() || !s.repo.current.ignoresAny(s.rel, name, found)) {
 		return false
 	}
 	path := join(s.rel, name)
