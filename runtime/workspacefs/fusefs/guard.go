@@ -113,8 +113,34 @@ func guardLink(from route.Verdict, b backend, to route.Verdict, c backend) unix.
 	if errno := guard(change, from); errno != 0 {
 		return errno
 	}
-	if from.Class != to.Class || b != c || from.Rule || to.Rule {
+	if from.Class != to.Class || b != c || from.Rule || to.Rule || disguises(from, to) {
 		return unix.EXDEV
 	}
 	return 0
+}
+
+// guardNames refuses to bring a file of the host's with other names to a name that
+// is told of otherwise.
+func guardNames(st *unix.Statx_t, b backend, was, becomes route.Verdict) unix.Errno {
+	if b != host || uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG || st.Nlink <= 1 {
+		return 0
+	}
+	if becomes.Rule || disguises(was, becomes) {
+		return unix.EXDEV
+	}
+	return 0
+}
+
+// disguises says that a change made under one of two names of a file would hide what
+// the developer has to hear of the other.
+func disguises(one, other route.Verdict) bool {
+	if one.Mark == other.Mark {
+		return false
+	}
+	for _, v := range []route.Verdict{one, other} {
+		if v.Mark == route.Runs || v.Mark == route.Rules {
+			return true
+		}
+	}
+	return false
 }

@@ -48,6 +48,31 @@ func TestGuardOfWhatGitTrusts(t *testing.T) {
 	}
 }
 
+// TestNoFileHasNamesThatAreToldOfOtherwise: what is written under one of them would
+// not be told of under the other.
+func TestNoFileHasNamesThatAreToldOfOtherwise(t *testing.T) {
+	t.Parallel()
+	two, one := &unix.Statx_t{Mode: unix.S_IFREG, Nlink: 2}, &unix.Statx_t{Mode: unix.S_IFREG, Nlink: 1}
+	for _, c := range []struct {
+		a, b route.Mark
+		want unix.Errno
+	}{
+		{route.Plain, route.Plain, 0}, {route.Runs, route.Runs, 0}, {route.Plain, route.Script, 0},
+		{route.Plain, route.Runs, unix.EXDEV}, {route.Runs, route.Script, unix.EXDEV}, {route.Rules, route.Plain, unix.EXDEV},
+	} {
+		from, to := route.Verdict{Class: route.Shared, Mark: c.a}, route.Verdict{Class: route.Shared, Mark: c.b}
+		if got := guardLink(from, host, to, host); got != c.want {
+			t.Errorf("link from mark %d to %d: %v, want %v", c.a, c.b, got, c.want)
+		}
+		if got := guardNames(two, host, from, to); got != c.want {
+			t.Errorf("rename from mark %d to %d: %v, want %v", c.a, c.b, got, c.want)
+		}
+		if got := guardNames(one, host, from, to); got != 0 {
+			t.Errorf("rename of a file with one name: %v", got)
+		}
+	}
+}
+
 func TestNamesAreSingle(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", ".", "..", "a/b", "/", "a/", "a\x00b"} {

@@ -196,8 +196,8 @@ func (v *view) crossing(a, b *end) (backend, error) {
 	if errno := guardMove(kind, verdict); errno != 0 {
 		return 0, errno
 	}
-	if verdict.Rule && kind == unix.S_IFREG && where == host && a.f.st.Nlink > 1 {
-		return 0, unix.EXDEV // its other names would change the rules untold
+	if errno := guardNames(a.f.st, where, a.f.verdict, verdict); errno != 0 {
+		return 0, errno
 	}
 	if where != a.f.backend || verdict.Class != a.f.verdict.Class {
 		return 0, unix.EXDEV
@@ -355,7 +355,7 @@ func (v *view) sharedName(dir int, e entry, before, after route.Directory, left 
 		}
 	}
 	if e.kind != unix.S_IFDIR {
-		return nil
+		return namesBelow(dir, e, was, becomes)
 	}
 	fd, err := openPath(dir, e.name, unix.O_DIRECTORY)
 	if err != nil {
@@ -363,6 +363,18 @@ func (v *view) sharedName(dir int, e entry, before, after route.Directory, left 
 	}
 	defer unix.Close(fd)
 	return v.shared(fd, r.Enter(before, e.name, was, lookIn(fd)), r.Enter(after, e.name, becomes, lookIn(fd)), left)
+}
+
+// namesBelow is guardNames for what lies in a directory that is renamed.
+func namesBelow(dir int, e entry, was, becomes route.Verdict) error {
+	if e.kind != unix.S_IFREG || !becomes.Rule && !disguises(was, becomes) {
+		return nil
+	}
+	st, err := statAt(dir, e.name)
+	if err != nil {
+		return stale(err)
+	}
+	return refusal(guardNames(st, host, was, becomes))
 }
 
 // moved follows a rename that has happened. FS.tree is held for writing.

@@ -17,6 +17,7 @@ var (
 	agentHook    = &kind{guards: true, mark: Runs, why: "agents run what it says"}
 	hookManager  = &kind{guards: true, mark: Runs, why: "git hooks run what it says"}
 	debugger     = &kind{guards: true, mark: Runs, why: "debuggers run it"}
+	startFile    = &kind{guards: true, mark: Runs, why: "interpreters run it where they are started"}
 	container    = &kind{guards: true, mark: Runs, why: "editors build and start containers from it"}
 	interpreter  = &kind{guards: true, mark: Runs, why: "makes a directory an environment whose interpreter editors run"}
 	toolWrapper  = &kind{guards: true, mark: Runs, why: "build tools and editors start the programs it names"}
@@ -42,7 +43,9 @@ var names = map[string]*kind{
 	".pre-commit-config.yml": hookManager, ".overcommit.yml": hookManager, ".huskyrc": hookManager, ".huskyrc.json": hookManager,
 	".huskyrc.js": hookManager, ".simple-git-hooks.json": hookManager, ".simple-git-hooks.js": hookManager,
 
-	".gdbinit": debugger, ".lldbinit": debugger,
+	".gdbinit": debugger, ".lldbinit": debugger, ".pdbrc": debugger, ".pdbrc.py": debugger,
+	".pryrc": startFile, ".irbrc": startFile, ".ghci": startFile, ".rprofile": startFile,
+	"rust-toolchain": toolWrapper, "rust-toolchain.toml": toolWrapper, ".yarnrc": toolWrapper, ".npmrc": toolWrapper,
 	".devcontainer.json": container, ".gitpod.yml": container,
 	"pyvenv.cfg": interpreter,
 

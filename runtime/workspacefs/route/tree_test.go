@@ -106,7 +106,7 @@ func TestW01KindsThatRun(t *testing.T) {
 	w := newWorld(t, usual, repository())
 	w.wantNew(route.Held, route.File, ".mcp.json", "src/.mcp.json", ".codex/config.toml", ".cursor/hooks.json", ".gemini/settings.json",
 		"lefthook.yml", ".pre-commit-config.yaml", "a.code-workspace", ".devcontainer/devcontainer.json", ".gdbinit", ".husky/pre-push",
-		".claude/hooks/x.sh", ".cargo/config.toml", "src/.envrc", ".Envrc")
+		".claude/hooks/x.sh", "rust-toolchain.toml", ".yarnrc", ".pdbrc", ".irbrc", ".Rprofile", ".cargo/config.toml", "src/.envrc", ".Envrc")
 	w.want(route.ReadOnly, ".claude/settings.local.json", ".husky/post-merge", ".envrc")
 	for path, mark := range map[string]route.Mark{".claude/settings.json": route.Runs, ".husky/pre-commit": route.Runs, "src/main.go": route.Plain,
 		".github/workflows/ci.yml": route.Runs, ".gitignore": route.Rules, "Makefile": route.Script} {
