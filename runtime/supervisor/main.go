@@ -48,6 +48,7 @@ type supervisor struct {
 	control         gvisor.Control
 	workspace       *workspace
 	sandbox         *proc.Process // runsc run
+	warmed          sync.Once     // of the workspace, after the first command's start
 
 	mu       sync.Mutex // protects what follows
 	stopping bool

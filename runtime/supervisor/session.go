@@ -34,6 +34,7 @@ func (s *supervisor) exec(id uint64, files []*os.File) {
 	}
 	switch {
 	case err == nil:
+		s.warmed.Do(func() { go s.workspace.warm() }) // not before: the start comes first
 		// The sentry has the streams. What reads their other ends waits for them to be
 		// closed here too.
 		closeAll(files)
