@@ -27,9 +27,9 @@ type follower struct {
 	read     func(path string, limit int64) ([]byte, error)
 	ours     func(path string) bool // whether a rule file is one this follower reads
 	outdated func()                 // answers given before may be different now
-	// protect is called when the host's git configuration may have changed, and says
-	// whether any answer did.
-	protect func() bool
+	// protect is called when the host changed what its git obeys, and says whether any
+	// answer did.
+	protect func(name string) bool
 
 	mu        sync.Mutex          // guards what follows
 	waiting   map[string]struct{} // told of, and to be read
@@ -53,7 +53,7 @@ func outsideOnly(name string) bool { return !inside(name) }
 // decides says whether a file of that name may change rules.
 func decides(name string) bool {
 	switch path.Base(name) {
-	case ".gitignore", "index", "exclude", ".git", "config":
+	case ".gitignore", "index", "exclude", ".git":
 		return true
 	}
 	return false
@@ -180,7 +180,7 @@ var errContested = errors.New("the sandbox is writing it too")
 // HostChanged implements freshness.Rules. What both sides write at once counts as the
 // sandbox's.
 func (f *follower) HostChanged(name string, read func(int64) ([]byte, error)) (outdated bool, err error) {
-	if !decides(name) {
+	if !decides(name) && !obeys(name) {
 		return false, nil
 	}
 	f.acting.Lock()
@@ -197,8 +197,8 @@ func (f *follower) HostChanged(name string, read func(int64) ([]byte, error)) (o
 		changed, err = f.policy.GuestChanged(name, read)
 	}
 	outdated = outdated || changed
-	if path.Base(name) == "config" {
-		outdated = f.protect() || outdated
+	if obeys(name) {
+		outdated = f.protect(name) || outdated
 	}
 	f.save()
 	if outdated {

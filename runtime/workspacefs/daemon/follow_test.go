@@ -41,7 +41,7 @@ func follow(t *testing.T, files map[string]string) *following {
 	}
 	w.follower = newFollower(k, host.read, inside)
 	w.outdated = func() {}
-	w.protect = func() bool { return false }
+	w.protect = func(string) bool { return false }
 	return w
 }
 

@@ -68,7 +68,7 @@ func TestWhatTheConfigurationNamesIsProtected(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := protected(host, root, ".git", nil); !slices.Equal(got, c.want) {
+		if got := protected(host, root, ""); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", what, got, c.want)
 		}
 	}

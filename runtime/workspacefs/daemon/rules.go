@@ -10,7 +10,6 @@ import (
 
 	"lazaret.dev/lazaret/internal/fault"
 	"lazaret.dev/lazaret/runtime"
-	"lazaret.dev/lazaret/runtime/workspacefs/gitconfig"
 	"lazaret.dev/lazaret/runtime/workspacefs/gitindex"
 	"lazaret.dev/lazaret/runtime/workspacefs/ignore"
 	"lazaret.dev/lazaret/runtime/workspacefs/journal"
@@ -32,7 +31,7 @@ func readRules(r *link.Resources, pins *journal.Pins) (policy *route.Policy, fac
 	if facts, err = survey.Workspace(surveyed{host}); err != nil {
 		return nil, facts, err
 	}
-	c.Protected = append(obeyed(r, facts.GitDir), facts.Runs...)
+	c.Protected = append(topObeyed(r), facts.Runs...)
 	if len(r.GitDirs) == 0 {
 		policy, err = route.New(c)
 		return policy, facts, err
@@ -57,20 +56,6 @@ func readRules(r *link.Resources, pins *journal.Pins) (policy *route.Policy, fac
 	}
 	policy, err = route.New(c)
 	return policy, facts, err
-}
-
-// obeyed are the paths in the workspace that the configuration of its repository
-// names. gitDir is where that is in the workspace, if it is there.
-func obeyed(r *link.Resources, gitDir string) []string {
-	host := tree{r.Host}
-	if len(r.GitDirs) == 0 {
-		return protected(host, r.Workspace, gitDir, nil)
-	}
-	config, err := tree{r.GitDirs[0]}.read("config", gitconfig.MaxFile)
-	if err != nil {
-		return nil // git obeys nothing of it either
-	}
-	return protected(host, r.Workspace, "", append([]byte{}, config...))
 }
 
 // adminOf is the administrative directory of the linked work tree that the workspace

@@ -24,7 +24,7 @@ type server struct {
 	storage storage
 	policy  *route.Policy
 	keeper  *keeper
-	protect func() bool // by the host's git configuration as it is now
+	obeyed  *obeyed
 	shower  *shower
 	rules   []*follower
 
@@ -54,7 +54,7 @@ func serve(r *link.Resources, tell func(link.Message, ...*os.File) error) (end f
 	if s.policy, facts, err = readRules(r, s.storage.pins); err != nil {
 		return nil, err
 	}
-	s.protect = func() bool { return s.policy.Protect(append(obeyed(r, facts.GitDir), facts.Runs...)) }
+	s.obeyed = newObeyed(s.policy, r, facts.Runs)
 	if err := step("file system"); err != nil {
 		return nil, err
 	}
@@ -83,6 +83,7 @@ func (s *server) workspace(r *link.Resources) error {
 		Events: &recorder{host: host, journal: s.storage.journal, rules: rules, mounts: s.shower, rename: sameName},
 		OnDirectory: func(handle uint64, at string, dir int) error {
 			s.shower.found(at, dir)
+			s.obeyed.found(at, dir)
 			return fresh.OnDirectory(handle, at, dir)
 		},
 		OnForget: fresh.OnForget,
@@ -161,7 +162,7 @@ func (s *server) follow(rules *follower, fresh *freshness.Follower, fs *fusefs.F
 	s.trees = append(s.trees, fs)
 	s.mu.Unlock()
 	s.rules = append(s.rules, rules)
-	rules.protect = s.protect
+	rules.protect = s.obeyed.changed
 	rules.outdated = func() {
 		s.mu.Lock()
 		trees := slices.Clone(s.trees)
