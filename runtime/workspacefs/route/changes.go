@@ -139,6 +139,9 @@ func (r *Policy) start(p *repo, path string, content []byte, found bool) error {
 	if pin := r.config.Pins[path]; pin.Guest && (pin.Written == mark(path, content) || pin.Open()) {
 		f.pinned = present(pin.Content, !pin.Absent)
 	}
+	if known := r.counted(path); known != nil {
+		f.pinned = known.pinned
+	}
 	if !same(f.pinned, f.current) {
 		r.remember(version{path, mark(path, content)})
 	}

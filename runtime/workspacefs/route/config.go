@@ -51,7 +51,7 @@ type Config struct {
 // understood (fault.Workspace).
 func New(c Config) (*Policy, error) {
 	r := &Policy{config: c, hidden: hiddenOf(c.Hidden), above: map[string]bool{}, repos: map[string]*repo{},
-		written: map[version]bool{}, touched: map[string]bool{}}
+		written: map[version]bool{}, past: map[string]*repo{}, touched: map[string]bool{}}
 	var err error
 	if r.masks, err = globsOf(c.Masks); err != nil {
 		return nil, fmt.Errorf("masks: %w", err)

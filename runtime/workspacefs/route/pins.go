@@ -87,7 +87,7 @@ func (r *Policy) Moving(from, to string) (paths []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var below []string
-	for _, p := range append(r.nested(), r.top) {
+	for _, p := range r.all() {
 		for path := range p.files {
 			if rest, ok := strings.CutPrefix(path, from+"/"); ok {
 				below = append(below, rest)
@@ -104,13 +104,6 @@ func (r *Policy) Moving(from, to string) (paths []string) {
 	return paths
 }
 
-func (r *Policy) nested() (list []*repo) {
-	for _, p := range r.repos {
-		list = append(list, p)
-	}
-	return list
-}
-
 // Pins returns what has to outlive a crash now, by path: of whatever the sandbox has
 // come to write, what the host had.
 func (r *Policy) Pins() map[string]Pin { return r.allPins(true) }
@@ -125,7 +118,7 @@ func (r *Policy) allPins(open bool) map[string]Pin {
 	for path, pin := range r.config.Pins {
 		pins[path] = pin // also of what this generation did not come across
 	}
-	for _, p := range append(r.nested(), r.top) {
+	for _, p := range r.all() {
 		p.pins(pins, func(path string) bool { return open && r.touched[path] })
 	}
 	return pins

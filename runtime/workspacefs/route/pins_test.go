@@ -167,3 +167,34 @@ func TestTooLargeRulesOfTheSandbox(t *testing.T) {
 	}
 	w.wantNew(route.Shared, route.File, "src/new.go")
 }
+
+// A nested repository that the host takes away and puts back brings nothing of the
+// sandbox's, whether its rules are asked for in between or not.
+func TestRepositoriesPutBackBringNoRules(t *testing.T) {
+	t.Parallel()
+	for _, asked := range []bool{false, true} {
+		files := map[string]string{".git/HEAD": "x", "sub/.git/HEAD": "x", "sub/.git/index": index("a"), "sub/.gitignore": "*.log\n", "sub/x.log": "x", "sub/y.log": "x"}
+		w := newWorld(t, usual, files)
+		w.want(route.Held, "sub/x.log", "sub/y.log")
+		for path, content := range map[string]string{"sub/.gitignore": "!*.log\n", "sub/.git/index": index("a", "y.log")} {
+			w.policy.Expect(path)
+			w.guest(path, content)
+		}
+		git := w.files["sub/.git/index"]
+		delete(w.files, "sub/.git/HEAD")
+		w.host("sub/.git/index", "")
+		if _, err := w.policy.HostChanged("sub/.git", nil); err != nil {
+			t.Error(err)
+		}
+		if asked {
+			w.want(route.Held, "sub/x.log")
+		}
+		w.files["sub/.git/HEAD"], w.files["sub/.git/index"] = "x", git
+		if _, err := w.policy.HostChanged("sub/.git", nil); err != nil {
+			t.Error(err)
+		}
+		w.want(route.Held, "sub/x.log", "sub/y.log")
+		w.restart(w.policy.LastPins())
+		w.want(route.Held, "sub/x.log", "sub/y.log")
+	}
+}

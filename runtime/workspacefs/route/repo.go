@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -215,12 +216,56 @@ func (r *Policy) nestOrNot(path string) (changed bool) {
 	if r.config.Look(join(path, gitrules.Git)) != None {
 		return r.nest(path)
 	}
-	changed = r.repos[path] != nil
-	delete(r.repos, path)
-	if changed {
-		r.generation.Add(1)
+	p := r.repos[path]
+	if p == nil {
+		return false
 	}
-	return changed
+	delete(r.repos, path)
+	if r.wrote(p) {
+		r.past[path] = p
+	}
+	r.generation.Add(1)
+	return true
+}
+
+// wrote says that the sandbox may have written a rule file of a work tree.
+func (r *Policy) wrote(p *repo) bool {
+	for path := range p.files {
+		if r.touched[path] {
+			return true
+		}
+	}
+	return r.touched[p.gitDir+"/index"]
+}
+
+// inherit takes over what is known of an earlier repository in the same place: the host
+// may have taken it away and put it back, with what the sandbox wrote in it.
+func (r *Policy) inherit(p *repo) {
+	old := r.past[p.root]
+	if old == nil || !r.touched[p.gitDir+"/index"] {
+		return
+	}
+	p.trusted, p.packed = slices.DeleteFunc(p.trusted, func(path string) bool { return !old.tracked(path) }), nil
+}
+
+// counted returns what counts of a rule file that the sandbox may have written, in
+// whatever work tree it was one.
+func (r *Policy) counted(path string) *ruleFile {
+	if !r.touched[path] {
+		return nil
+	}
+	for _, p := range r.all() {
+		if f := p.files[path]; f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// all lists every work tree, those that are none any more first.
+func (r *Policy) all() []*repo {
+	list := slices.AppendSeq([]*repo{}, maps.Values(r.past))
+	return append(slices.AppendSeq(list, maps.Values(r.repos)), r.top)
 }
 
 // nest makes the work tree at path one of its own. r.mu is held.
@@ -233,6 +278,7 @@ func (r *Policy) nest(path string) bool {
 		p = &repo{root: path, files: map[string]*ruleFile{}}
 		p.blind(path)
 	}
+	r.inherit(p)
 	r.repos[path] = p
 	r.pinAbove(join(path, gitrules.Git))
 	r.generation.Add(1)

@@ -27,6 +27,7 @@ type Policy struct {
 	repos   map[string]*repo // nested ones, by their root
 	above   map[string]bool  // directories above something protected
 	written map[version]bool // contents of rule files that the sandbox wrote
+	past    map[string]*repo // nested ones that are gone, where the sandbox wrote rules
 	touched map[string]bool  // rule files that it may have written in this generation
 }
 
