@@ -131,18 +131,6 @@ func TestAChangeUnderWayIsTheSandboxs(t *testing.T) {
 	}
 }
 
-// What the sandbox has told before is taken in first, so that the host's own counts.
-func TestTheHostHasTheLastWord(t *testing.T) {
-	t.Parallel()
-	w := follow(t, map[string]string{".gitignore": "secret\n"})
-	w.guest(".gitignore", "!secret\n")
-	w.write(".gitignore", "other\n")
-	w.host(".gitignore")
-	if w.hidden("secret") || !w.hidden("other") {
-		t.Error("what the host writes does not count")
-	}
-}
-
 // The pin is on the disk before the first change, and once is enough.
 func TestPinnedBeforeTheFirstChange(t *testing.T) {
 	t.Parallel()
