@@ -51,7 +51,8 @@ func TestACrashMakesNoPathTracked(t *testing.T) {
 	w.want(route.Shared, "dist/kept.js", "src/main.go")
 	w.restart(w.policy.LastPins())
 	w.want(route.StandIn, ".env")
-	w.host(".git/index", index("src/main.go"))
+	w.crash(pins, ".git/index", index("src/main.go")) // who removed it is not known
+	w.want(route.Held, "dist/kept.js")
 	w.host(".git/index", index("src/main.go", ".env"))
 	w.want(route.Shared, ".env")
 }
