@@ -104,6 +104,17 @@ var scenes = map[string]func(d *apptest.Driver){
 		d.Session(0).Say(client.Pending{Pending: pending(1, "adb", "shell", "am start -n com.example/.Main")})
 		d.Leader("i")
 	},
+	"card-written": func(d *apptest.Driver) {
+		p := pending(0, "make", "-C", "tools", "release")
+		p.Warnings = []string{
+			"runs project code: make executes what files of the project say (build files, hooks, configuration)",
+			"written by the sandbox: tools/Makefile (14:02), Makefile (13:58), package.json (2026-11-28 09:15)",
+			"the sandbox wrote 12 other files below the working directory that tools run or build from",
+		}
+		d.Session(0).Say(client.Pending{Pending: p})
+		d.Leader("r")
+		d.Wait(time.Second)
+	},
 	"card-waiting": func(d *apptest.Driver) {
 		d.Session(0).Say(client.Pending{Pending: pending(0, "git", "push", "origin", "a b\u202etxt.exe")})
 		d.Leader("r")

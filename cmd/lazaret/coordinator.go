@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lazaret.dev/lazaret/coordinator/plan"
+	"lazaret.dev/lazaret/coordinator/root"
 	"lazaret.dev/lazaret/coordinator/server"
 	"lazaret.dev/lazaret/escalate/desk"
 	"lazaret.dev/lazaret/escalate/sign"
@@ -17,6 +18,7 @@ import (
 	"lazaret.dev/lazaret/runtime"
 	"lazaret.dev/lazaret/runtime/image"
 	"lazaret.dev/lazaret/runtime/supervisor"
+	"lazaret.dev/lazaret/runtime/workspacefs/journal"
 )
 
 // coordinatorMain is the Host Coordinator's process with the real parts.
@@ -53,6 +55,7 @@ func openDesk(g server.Generation, trust server.Trust, sandbox runtime.Sandbox) 
 		Workspace: p.Workspace, WorkspaceGuest: p.Spec.WorkspaceGuest,
 		Enabled: p.Escalation, Expire: time.Duration(p.Expire) * time.Second,
 		Authority: trust.(*sign.Authority), Environ: os.Environ(), IDs: p.Spec.IDs, Log: g.Log,
+		Journal: func() (*journal.Journal, error) { return root.Journal(p.Root()) },
 	}
 	for _, v := range p.Spec.Volumes {
 		if !v.ReadOnly {

@@ -20,6 +20,7 @@ import (
 	"lazaret.dev/lazaret/escalate/wire"
 	"lazaret.dev/lazaret/internal/domain"
 	"lazaret.dev/lazaret/runtime"
+	"lazaret.dev/lazaret/runtime/workspacefs/journal"
 )
 
 // What a caller of Decide branches on.
@@ -76,6 +77,8 @@ type Config struct {
 	Log            *slog.Logger
 	Clock          Clock         // nil: the real one
 	AckTimeout     time.Duration // how long output may wait for its asker; 0 means a minute
+	// Journal reads what the sandbox wrote in the workspace; nil: nothing is known.
+	Journal func() (*journal.Journal, error)
 }
 
 // Clock is time as the desk sees it.
@@ -130,6 +133,7 @@ func New(cfg Config, requests, results *os.File, poke func(guestPath string) err
 	}
 	pol, err := policy.New(policy.Config{
 		Workspace: cfg.Workspace, WorkspaceGuest: cfg.WorkspaceGuest, Writable: cfg.Writable, Environ: cfg.Environ,
+		Journal: cfg.Journal, Now: cfg.Clock.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the escalation desk: %w", err)

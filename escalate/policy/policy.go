@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
 	"lazaret.dev/lazaret/escalate"
+	"lazaret.dev/lazaret/runtime/workspacefs/journal"
 )
 
 // ErrRefused is wrapped by every reason for which a request is not shown. The
@@ -30,6 +32,12 @@ type Config struct {
 	// Environ is the environment approved programs get, "NAME=value". Its PATH
 	// finds them.
 	Environ []string
+	// Journal reads what the sandbox is known to have written in the workspace, to be
+	// named on the card; nil: nothing is known. It is called for each request that runs
+	// code of the project.
+	Journal func() (*journal.Journal, error)
+	// Now is the time; nil: the real one.
+	Now func() time.Time
 }
 
 // Policy judges the requests of one Domain. Its methods may overlap.
@@ -50,6 +58,9 @@ func New(c Config) (*Policy, error) {
 	fd, err := unix.Open(c.Workspace, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace %q: %w", c.Workspace, err)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	p := &Policy{
 		Config:   c,

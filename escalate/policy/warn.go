@@ -68,7 +68,9 @@ func (p *Policy) warnings(plan *Plan) []string {
 	if p.isRoot {
 		w = append(w, WarnRoot+" on the host")
 	}
-	w = append(w, p.codeWarnings(plan)...)
+	code := p.codeWarnings(plan)
+	w = append(w, code...)
+	w = append(w, p.writtenWarnings(plan, code)...)
 	if plan.known(raisers) {
 		w = append(w, fmt.Sprintf("%s runs the rest of the command as another user", plan.Argv[0]))
 	}
