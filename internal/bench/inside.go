@@ -140,10 +140,11 @@ func (i *inside) bundle(name string, command []string) map[string]any {
 // may be added to it.
 const workDir = "/mnt"
 
-// gitSettings are what Lazaret tells git inside.
+// gitSettings are what Lazaret tells git inside, as far as it makes a difference here.
 var gitSettings = []string{
-	"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.checkStat", "GIT_CONFIG_VALUE_0=minimal",
+	"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=core.checkStat", "GIT_CONFIG_VALUE_0=minimal",
 	"GIT_CONFIG_KEY_1=core.trustctime", "GIT_CONFIG_VALUE_1=false",
+	"GIT_CONFIG_KEY_2=core.createObject", "GIT_CONFIG_VALUE_2=rename",
 }
 
 func (i *inside) runsc(args ...string) *exec.Cmd {

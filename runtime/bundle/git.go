@@ -14,12 +14,14 @@ import (
 // tree again and writes the index anew. An index with an untracked cache or a shared
 // part is refused by the workspace file system. The host's linked worktrees lie at
 // paths that do not exist inside, and pruning would take them for gone. Stand-ins are
-// not to be added by `git add --all`.
+// not to be added by `git add --all`. Git would give each new object its name by a hard
+// link first, which a git directory of the workspace refuses.
 var gitSettings = [][2]string{
 	{"core.checkStat", "minimal"}, {"core.trustctime", "false"},
 	{"core.untrackedCache", "false"}, {"core.splitIndex", "false"},
 	{"gc.worktreePruneExpire", "never"},
 	{"core.excludesFile", runtime.GuestGitExcludes},
+	{"core.createObject", "rename"},
 }
 
 const gitCount = "GIT_CONFIG_COUNT"

@@ -34,8 +34,12 @@ func (v *view) opened(n *node) (int, error) {
 	return v.fs.reopen(place.fd, unix.O_RDONLY)
 }
 
-// GetXAttr answers GETXATTR.
+// GetXAttr answers GETXATTR. In the git view the kernel never asks again: otherwise it
+// looks for capabilities before every first write to a file.
 func (v *view) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, name string, dest []byte) (uint32, fuse.Status) {
+	if v.kind == Git {
+		return 0, fuse.ENOSYS
+	}
 	n, err := v.attributed(header.NodeId, name)
 	if is(err, unix.EOPNOTSUPP) {
 		return 0, fuse.ENODATA
