@@ -31,19 +31,20 @@ type follower struct {
 	// answer did.
 	protect func(name string) bool
 
-	mu        sync.Mutex          // guards what follows
-	waiting   map[string]struct{} // told of, and to be read
-	under     map[string]int      // changes under way
-	announced map[string]bool     // pinned before the first change
-	expired   bool                // an announcement changed answers
-	more      chan struct{}       // one element: something waits
+	mu         sync.Mutex          // guards what follows
+	waiting    map[string]struct{} // told of, and to be read
+	under      map[string]int      // changes under way
+	announced  map[string]bool     // pinned before the first change
+	complained map[string]bool
+	expired    bool          // an announcement changed answers
+	more       chan struct{} // one element: something waits
 
 	acting sync.Mutex // one drain at a time; taken before mu, and never while FS locks are held
 }
 
 func newFollower(keeper *keeper, read func(string, int64) ([]byte, error), ours func(string) bool) *follower {
 	return &follower{policy: keeper.policy, keeper: keeper, read: read, ours: ours, waiting: map[string]struct{}{},
-		under: map[string]int{}, announced: map[string]bool{}, more: make(chan struct{}, 1)}
+		under: map[string]int{}, announced: map[string]bool{}, complained: map[string]bool{}, more: make(chan struct{}, 1)}
 }
 
 func inside(name string) bool { return !strings.HasPrefix(name, route.Outside+"/") }
@@ -77,7 +78,7 @@ func (f *follower) changing(name string) (done func(), err error) {
 	}
 	if err := f.announce(name); err != nil {
 		f.changed(name)
-		warn(err)
+		f.complain(name, err)
 		return nil, unix.ENOSPC
 	}
 	return func() { f.changed(name) }, nil
@@ -165,7 +166,7 @@ func (f *follower) follow() (outdated bool) {
 	for name := range names {
 		changed, err := f.policy.GuestChanged(name, func(limit int64) ([]byte, error) { return f.read(name, limit) })
 		if err != nil {
-			warn(fmt.Errorf("follow a rule file of the sandbox: %w", err))
+			f.complain(name, fmt.Errorf("follow a rule file of the sandbox: %w", err))
 		}
 		outdated = outdated || changed
 	}
@@ -224,6 +225,23 @@ func (f *follower) RuleFiles() (names []string) {
 		}
 	}
 	return names
+}
+
+// maxComplaints bounds the files that something is said of: the sandbox could have it
+// said for ever.
+const maxComplaints = 100
+
+// complain warns of a file once.
+func (f *follower) complain(name string, err error) {
+	f.mu.Lock()
+	first := !f.complained[name] && len(f.complained) < maxComplaints
+	if first {
+		f.complained[name] = true
+	}
+	f.mu.Unlock()
+	if first {
+		warn(err)
+	}
 }
 
 // save keeps what must outlive a crash. Where it does not fit, what is kept already

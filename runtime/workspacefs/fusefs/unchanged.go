@@ -15,6 +15,9 @@ func (v *view) unchanged(n *node, in *fuse.SetAttrIn) *unix.Statx_t {
 	if in.Valid&^mute != fuse.FATTR_MODE {
 		return nil
 	}
+	if _, err := v.current(n); err != nil {
+		return nil // it may be hidden by now
+	}
 	v.fs.files.drop(&n.writing) // as with any mode: it may be executed now
 	st, err := v.attributes(n)
 	if err != nil || (uint32(st.Mode)^in.Mode)&0o7777 != 0 {

@@ -45,6 +45,22 @@ func changeTime(t *testing.T, path string) unix.Timespec {
 	return st.Ctim
 }
 
+// What the rules have hidden since answers nothing.
+func TestSettingTheSameModeTellsNothingOfWhatIsHidden(t *testing.T) {
+	w := newWorld(t)
+	w.router.open.Store(true)
+	put(t, w.host+"/secret", "text")
+	f, err := os.Open(w.tree + "/secret")
+	must(t, err)
+	defer f.Close()
+	must(t, f.Chmod(0o644))
+	w.router.open.Store(false)
+	w.router.generation.Add(1)
+	if err := f.Chmod(0o644); !errors.Is(err, unix.ESTALE) {
+		t.Errorf("%v", err)
+	}
+}
+
 // The mode a path has already: what watchers inside are poked with.
 func TestSettingTheSameModeTouchesNothing(t *testing.T) {
 	events := &heard{}
