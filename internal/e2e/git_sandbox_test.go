@@ -70,3 +70,32 @@ func TestGitWorkInside(t *testing.T) {
 	}
 	h.Git("-C", linked, "status")
 }
+
+// What the sandbox wrote last before a crash is not taken for the host's at the next
+// start; what the host writes then is.
+func TestACrashRevealsNothing(t *testing.T) {
+	t.Parallel()
+	h := e2e.NewHome(t)
+	h.Git("init", "-q")
+	h.Write(".gitignore", "secret.txt\n*.tmp\n")
+	h.Write("secret.txt", "HOST")
+	h.Write("x.tmp", "HOST")
+	h.Git("add", ".gitignore")
+	for range 3 {
+		c := h.Open("run", "--", "sh", "-c", "echo mine >x.tmp; git add -f x.tmp; echo '# nothing' >.gitignore; echo '!secret.txt' >.gitignore; echo written; exec cat")
+		c.Shows("written")
+		family := h.Family()
+		h.Find("workspace").Kill(t)
+		c.Wait()
+		e2e.AwaitGone(t, family)
+		h.AwaitStopped()
+		if r := h.Sh("cat secret.txt x.tmp; git checkout-index -f -a"); strings.Contains(r.Stdout, "HOST") {
+			t.Fatalf("revealed: %v", r)
+		}
+		h.AwaitStopped()
+	}
+	h.Write(".gitignore", "*.tmp\n")
+	if out := h.Must("cat secret.txt"); out != "HOST" {
+		t.Errorf("what the host writes does not count: %q", out)
+	}
+}
