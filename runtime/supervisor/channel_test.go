@@ -36,3 +36,31 @@ func TestTailKeepsTheEndInOneLine(t *testing.T) {
 		t.Errorf("%d bytes, ends %q", len(got), got[len(got)-20:])
 	}
 }
+
+// TestTheHostWorksOnDuringAStart: what it changes meanwhile is reported between the
+// answers of a start.
+func TestTheHostWorksOnDuringAStart(t *testing.T) {
+	t.Parallel()
+	ours, theirs, err := newChannelPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hc, err := openChannel(ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hc.close()
+	rs, err := openChannel(theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rs.close()
+	for _, m := range []message{{Kind: kindChanged, Text: "a"}, {Kind: kindChanged, Text: "b"}, {Kind: kindInventoried}} {
+		if err := rs.send(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := (&boot{channel: hc}).takeInventory(); err != nil {
+		t.Error(err)
+	}
+}

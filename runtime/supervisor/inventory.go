@@ -25,6 +25,10 @@ func (b *boot) takeInventory() error {
 		return err
 	}
 	m, files, err := b.channel.receive()
+	for err == nil && m.Kind == kindChanged { // the host works on; nobody inside has looked yet
+		closeAll(files)
+		m, files, err = b.channel.receive()
+	}
 	if err != nil {
 		return unlessEOF(err)
 	}
