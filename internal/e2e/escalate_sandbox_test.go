@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lazaret.dev/lazaret/internal/e2e"
+	"lazaret.dev/lazaret/internal/sandboxtest"
 )
 
 // card waits until the terminal asks for a decision about a request whose card shows
@@ -58,6 +59,32 @@ func TestRequestIsApproved(t *testing.T) {
 	if s := term.Text(); !strings.Contains(s, filepath.Join(h.Workspace, "sub")) {
 		t.Errorf("not in the working directory:\n%s", s)
 	}
+	ends(t, term, 0)
+}
+
+// TestCardNamesWhatTheSandboxWrote: the Makefile is the agent's on one card and the
+// developer's on the other.
+func TestCardNamesWhatTheSandboxWrote(t *testing.T) {
+	t.Parallel()
+	h := e2e.NewHome(t)
+	h.Write("mine/Makefile", "all:\n\t@echo of the host\n")
+	h.Write("build/Makefile", "all:\n\t@echo of the host\n")
+	term := h.Terminal(110, 40, "run", "--", "sh", "-c", "printf 'all:\\n\\t@echo of the agent\\n' > build/Makefile; echo written; read x;"+
+		"lazaret-escalate -- make -C build; echo status:$?; rm build/Makefile; cd mine; lazaret-escalate -- make; echo status:$?")
+	shows(t, term, "written")
+	sandboxtest.Await(t, e2e.Patience, "a journal with the file", func() bool {
+		return strings.Contains(h.Lazaret("state", "changes").Stdout, "build/Makefile")
+	})
+	typed(t, term, "\r")
+	card(t, term, "written by the sandbox: build/Makefile (")
+	typed(t, term, "a")
+	shows(t, term, "of the agent")
+	card(t, term, "mine")
+	if s := term.Text(); strings.Contains(s, "written by the sandbox") || !strings.Contains(s, "runs project code") {
+		t.Errorf("the developer's own file:\n%s", s)
+	}
+	typed(t, term, "a")
+	shows(t, term, "of the host")
 	ends(t, term, 0)
 }
 
