@@ -11,8 +11,8 @@ import (
 //
 // gVisor shows other device, inode and change times than the host's Git put into the
 // index: without the first two every first `git status` on either side reads the whole
-// tree again and writes the index anew. An index with an untracked cache or a shared
-// part is refused by the workspace file system. The host's linked worktrees lie at
+// tree again and writes the index anew. An index with an untracked cache, a shared
+// part or a table of offsets is refused by the workspace file system. The host's linked worktrees lie at
 // paths that do not exist inside, and pruning would take them for gone. Stand-ins are
 // not to be added by `git add --all`. Git would give each new object its name by a hard
 // link first, which a git directory of the workspace refuses.
@@ -22,6 +22,7 @@ var gitSettings = [][2]string{
 	{"gc.worktreePruneExpire", "never"},
 	{"core.excludesFile", runtime.GuestGitExcludes},
 	{"core.createObject", "rename"},
+	{"index.recordOffsetTable", "false"},
 }
 
 const gitCount = "GIT_CONFIG_COUNT"

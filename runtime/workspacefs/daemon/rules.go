@@ -10,6 +10,7 @@ import (
 
 	"lazaret.dev/lazaret/internal/fault"
 	"lazaret.dev/lazaret/runtime"
+	"lazaret.dev/lazaret/runtime/workspacefs/gitconfig"
 	"lazaret.dev/lazaret/runtime/workspacefs/gitindex"
 	"lazaret.dev/lazaret/runtime/workspacefs/ignore"
 	"lazaret.dev/lazaret/runtime/workspacefs/journal"
@@ -45,8 +46,9 @@ func readRules(r *link.Resources, pins *journal.Pins) (policy *route.Policy, fac
 		name  string
 		limit int64
 	}{
-		&c.Index:   {path.Join(adminOf(r), "index"), gitindex.MaxFile + 1},
-		&c.Exclude: {"info/exclude", ignore.MaxFile + 1},
+		&c.Index:     {path.Join(adminOf(r), "index"), gitindex.MaxFile + 1},
+		&c.Exclude:   {"info/exclude", ignore.MaxFile + 1},
+		&c.GitConfig: {"config", gitconfig.MaxFile},
 	} {
 		data, err := outside.read(file.name, file.limit)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -18,33 +18,38 @@ var ErrUnsafe = errors.New("unsafe for git on the host")
 // The reason is git itself: it does not check paths again when it reads an index, so
 // "git checkout ." writes an entry ".git/hooks/pre-commit" or "../x" as it stands
 // (tried with 2.39); and it creates the file a symbolic reference names.
+// size is that of the repository's object ids: read with another, an index says other
+// things, and git does not mind its checksum.
 // Errors: ErrUnsafe.
-func Vet(in Place, name string, content []byte) error {
+func Vet(in Place, name string, content []byte, size int) error {
 	if (in == Main || in == Linked) && name == "index" {
-		return vetIndex(content)
+		return vetIndex(content, size)
 	}
 	return vetRef(content)
 }
 
-func vetIndex(content []byte) error {
-	size := gitindex.SHA1
+func vetIndex(content []byte, size int) error {
 	set, err := gitindex.Tracked(content, size)
 	if err != nil {
-		size = gitindex.SHA256
-		var other error
-		if set, other = gitindex.Tracked(content, size); other != nil {
-			return fmt.Errorf("%w: %w", ErrUnsafe, err)
-		}
+		return fmt.Errorf("%w: %w", ErrUnsafe, err)
 	}
 	for path := range set.All() {
 		if err := vetPath(path); err != nil {
 			return err
 		}
 	}
-	if hasExtension(content[:len(content)-size], "UNTR") {
-		return fmt.Errorf("%w: index with an untracked cache, whose paths git trusts (core.untrackedCache)", ErrUnsafe)
+	for name, why := range extensions {
+		if hasExtension(content[:len(content)-size], name) {
+			return fmt.Errorf("%w: index with %s", ErrUnsafe, why)
+		}
 	}
 	return nil
+}
+
+// extensions are those that git trusts.
+var extensions = map[string]string{
+	"UNTR": "an untracked cache, whose paths git trusts (core.untrackedCache)",
+	"IEOT": "a table of where entries are, which git reads instead of those looked at (index.recordOffsetTable)",
 }
 
 func vetPath(path string) error {

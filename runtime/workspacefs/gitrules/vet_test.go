@@ -2,6 +2,7 @@ package gitrules_test
 
 import (
 	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"lazaret.dev/lazaret/runtime/workspacefs/gitindex"
 	"lazaret.dev/lazaret/runtime/workspacefs/gitrules"
 )
 
@@ -32,13 +34,14 @@ func TestUnsafeIndexes(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{".git/hooks/pre-commit", "../x", "a/../b", "sub/.git/config", ".GIT/config", "git~1/config", ".git ",
 		"a/.git\u200c/x", `a\..\b`, `.git\hooks\x`} {
-		if err := gitrules.Vet(gitrules.Main, "index", index("", path)); !errors.Is(err, gitrules.ErrUnsafe) {
+		if err := gitrules.Vet(gitrules.Main, "index", index("", path), gitindex.SHA1); !errors.Is(err, gitrules.ErrUnsafe) {
 			t.Errorf("an index with %q: %v", path, err)
 		}
 	}
 	for name, content := range map[string][]byte{"untracked cache": index("TREE\x00\x00\x00\x01xUNTR\x00\x00\x00\x01x", "a"), "noise": []byte("x"),
-		"split": index("link\x00\x00\x00\x00", "a")} {
-		if err := gitrules.Vet(gitrules.Main, "index", content); !errors.Is(err, gitrules.ErrUnsafe) {
+		"offset table": index("IEOT\x00\x00\x00\x04\x00\x00\x00\x01", "a"),
+		"split":        index("link\x00\x00\x00\x00", "a")} {
+		if err := gitrules.Vet(gitrules.Main, "index", content, gitindex.SHA1); !errors.Is(err, gitrules.ErrUnsafe) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -52,7 +55,7 @@ func TestHarmlessIndexes(t *testing.T) {
 		"a name like UNTR":   index("", "UNTR", "UNTR\x01"),
 		"UNTR in other data": index("TREE\x00\x00\x00\x06xUNTRx", "a"),
 	} {
-		if err := gitrules.Vet(gitrules.Main, "index", content); err != nil {
+		if err := gitrules.Vet(gitrules.Main, "index", content, gitindex.SHA1); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -61,15 +64,15 @@ func TestHarmlessIndexes(t *testing.T) {
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"ref: hooks/post-commit", "ref:config\n", "ref: refs/../hooks/x", "ref: refs//x", "ref: HEAD", "ref: \n"} {
-		if err := gitrules.Vet(gitrules.Refs, "index", []byte(content)); !errors.Is(err, gitrules.ErrUnsafe) {
+		if err := gitrules.Vet(gitrules.Refs, "index", []byte(content), gitindex.SHA1); !errors.Is(err, gitrules.ErrUnsafe) {
 			t.Errorf("%q: %v", content, err)
 		}
 	}
-	if err := gitrules.Vet(gitrules.Main, "HEAD", make([]byte, 1<<20)); !errors.Is(err, gitrules.ErrUnsafe) {
+	if err := gitrules.Vet(gitrules.Main, "HEAD", make([]byte, 1<<20), gitindex.SHA1); !errors.Is(err, gitrules.ErrUnsafe) {
 		t.Errorf("a large reference: %v", err)
 	}
 	for _, content := range []string{"", "ref: refs/heads/main\n", "ref: refs/remotes/origin/main", "0f0f\n"} {
-		if err := gitrules.Vet(gitrules.Main, "HEAD", []byte(content)); err != nil {
+		if err := gitrules.Vet(gitrules.Main, "HEAD", []byte(content), gitindex.SHA1); err != nil {
 			t.Errorf("%q: %v", content, err)
 		}
 	}
@@ -81,7 +84,7 @@ func FuzzVet(f *testing.F) {
 	f.Add(index("", "a", "b/c"))
 	f.Add(index("UNTR\x00\x00\x00\x00", ".git/config"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		if err := gitrules.Vet(gitrules.Main, "index", content); err != nil && !errors.Is(err, gitrules.ErrUnsafe) {
+		if err := gitrules.Vet(gitrules.Main, "index", content, gitindex.SHA1); err != nil && !errors.Is(err, gitrules.ErrUnsafe) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -100,7 +103,7 @@ func TestWhatGitWritesPasses(t *testing.T) {
 			t.Fatalf("git %v: %v: %s", args, err, out)
 		}
 		if content, err := os.ReadFile(filepath.Join(dir, ".git/index")); err == nil {
-			if err := gitrules.Vet(gitrules.Main, "index", content); err != nil {
+			if err := gitrules.Vet(gitrules.Main, "index", content, gitindex.SHA1); err != nil {
 				t.Errorf("after git %v: %v", args, err)
 			}
 		}
@@ -133,4 +136,23 @@ func TestWhatGitWritesPasses(t *testing.T) {
 	git("sparse-checkout", "set", "a")
 	write("a/x", "x")
 	git("stash", "-u")
+}
+
+// An index that holds together with ids of the other size says something else to git.
+func TestAnIndexIsReadAsTheRepositorysGitReadsIt(t *testing.T) {
+	t.Parallel()
+	out := append([]byte("DIRC"), 0, 0, 0, 2)
+	out = binary.BigEndian.AppendUint32(out, 1)
+	entry := make([]byte, 40+gitindex.SHA256)
+	copy(entry[60:], "\x00\x10.git/hooks") // the flags and the path of an entry with a short id
+	entry = append(binary.BigEndian.AppendUint16(entry, 4), "a-ok"...)
+	out = append(append(out, entry...), make([]byte, 8-len(entry)%8)...)
+	sum := sha256.Sum256(out)
+	out = append(out, sum[:]...)
+	if err := gitrules.Vet(gitrules.Main, "index", out, gitindex.SHA256); err != nil {
+		t.Errorf("with its own size: %v", err)
+	}
+	if err := gitrules.Vet(gitrules.Main, "index", out, gitindex.SHA1); !errors.Is(err, gitrules.ErrUnsafe) {
+		t.Errorf("with the other: %v", err)
+	}
 }

@@ -32,9 +32,10 @@ type Config struct {
 	Protected []string
 	// Excludes is the content of core.excludesFile.
 	Excludes []byte
-	// Index and Exclude are the contents of the index and of info/exclude of a git directory
-	// outside the workspace (of a linked work tree); nil when it is inside.
-	Index, Exclude []byte
+	// Index, Exclude and GitConfig are the contents of the index, of info/exclude and of the
+	// configuration of a git directory outside the workspace (of a linked work tree); nil
+	// when it is inside.
+	Index, Exclude, GitConfig []byte
 	// Pins are those of the generation before, see Policy.Pins.
 	Pins map[string]Pin
 	// Read and Look are called while the rules are locked: they must not call them. Read

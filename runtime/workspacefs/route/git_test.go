@@ -201,3 +201,31 @@ func TestLinkedWorkTreesShareTheirExcludeFile(t *testing.T) {
 	w.want(route.Held, "trees/a/made.tmp")
 	w.want(route.Shared, "trees/a/scratch/x", "scratch/x", "trees/a/kept.tmp")
 }
+
+// An index is looked at with ids of the size that the host's configuration says.
+func TestIndexesAreCheckedAsTheRepositoryHasThem(t *testing.T) {
+	t.Parallel()
+	good := []byte(index("a"))
+	for config, want := range map[string]bool{"[core]\n": true, "[extensions]\n objectFormat = sha256\n": false} {
+		files := repository()
+		files[".git/config"] = config
+		files[".git/worktrees/wt/HEAD"] = "x"
+		w := newWorld(t, usual, files)
+		for _, dir := range []string{".git", ".git/worktrees/wt"} {
+			if err := w.policy.Check(w.enter(dir), "index", good); (err == nil) != want {
+				t.Errorf("%q in %q: %v", config, dir, err)
+			}
+		}
+		if err := w.policy.Check(w.enter(".git"), "index", []byte(index("../x"))); err == nil {
+			t.Error("took a path out of the work tree")
+		}
+	}
+	for config, want := range map[string]bool{"": true, "[extensions]\n objectFormat = sha256\n": false} {
+		c := usual
+		c.GitConfig = []byte(config)
+		w := newWorld(t, c, map[string]string{})
+		if err := w.policy.Check(w.policy.GitDirectory(true), "index", good); (err == nil) != want {
+			t.Errorf("outside, %q: %v", config, err)
+		}
+	}
+}

@@ -3,9 +3,12 @@ package route
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
+	"lazaret.dev/lazaret/runtime/workspacefs/gitconfig"
+	"lazaret.dev/lazaret/runtime/workspacefs/gitindex"
 	"lazaret.dev/lazaret/runtime/workspacefs/gitrules"
 )
 
@@ -123,7 +126,37 @@ func (r *Policy) pinAbove(path string) (changed bool) {
 // Check says whether content may become the file name of dir by a rename, where Name
 // gave a Vetted verdict. Errors: gitrules.ErrUnsafe.
 func (r *Policy) Check(dir Directory, name string, content []byte) error {
-	return gitrules.Vet(dir.(*directory).place, name, content)
+	d := dir.(*directory)
+	return gitrules.Vet(d.place, name, content, r.idSize(d))
+}
+
+// idSize returns the size of object ids in the repository that a directory of a git
+// directory is of: the host's configuration says it.
+func (r *Policy) idSize(d *directory) int {
+	for d.place != gitrules.Main && d.parent != nil && d.parent.mode == git {
+		d = d.parent
+	}
+	if strings.HasPrefix(d.path, Outside) {
+		return idSizeOf(r.config.GitConfig)
+	}
+	config, _, err := r.read(join(d.path, "config"), gitconfig.MaxFile)
+	if err != nil {
+		return gitindex.SHA1
+	}
+	return idSizeOf(config)
+}
+
+// idSizeOf returns the size of object ids by a repository's configuration, in bytes.
+func idSizeOf(config []byte) int {
+	file, err := gitconfig.Parse(config)
+	if err != nil {
+		return gitindex.SHA1
+	}
+	formats := file.Values("extensions", "", "objectFormat")
+	if len(formats) > 0 && strings.EqualFold(formats[len(formats)-1], "sha256") {
+		return gitindex.SHA256
+	}
+	return gitindex.SHA1
 }
 
 // seal is the verdict inside what is read-only as a whole.
