@@ -44,6 +44,10 @@ func (m *Model) do(act views.Action) {
 		m.confirm(act)
 	case views.Notify:
 		m.notify(views.Info, act.Text)
+	case views.ShowChanges:
+		m.showChanges(act.Domain)
+	case views.Looked:
+		m.markLooked(act)
 	case views.Quit:
 		m.quit()
 	case views.Leave:

@@ -18,6 +18,7 @@ import (
 	"lazaret.dev/lazaret/escalate"
 	"lazaret.dev/lazaret/internal/domain"
 	"lazaret.dev/lazaret/internal/fault"
+	"lazaret.dev/lazaret/views"
 )
 
 func TestMain(m *testing.M) {
@@ -64,6 +65,19 @@ func domainStatus() wire.Status {
 	}
 }
 
+// changed is a look at n changes, some with names that no terminal should get.
+func changed(n, waiting int) views.Changes {
+	at := time.Date(2026, 11, 30, 14, 2, 0, 0, time.UTC)
+	items := []views.Change{
+		{Path: ".github/workflows/\x1b[2Jci\u202e.yml", What: "changed", Mark: views.ChangeRuns, At: at},
+		{Path: "Makefile", From: "Makefile.in", What: "renamed", Mark: views.ChangeScript, At: at.Add(-time.Minute)},
+	}
+	for i := len(items); i < n; i++ {
+		items = append(items, views.Change{Path: fmt.Sprintf("src/part%d", i), Directory: i == 2, What: "created", At: at.Add(-time.Duration(i) * time.Hour)})
+	}
+	return views.Changes{Items: items, Waiting: waiting, Forgotten: uint64(n / 100)}
+}
+
 const prompt = "\x1b[1;32mdev@sandbox\x1b[0m:\x1b[1;34m/workspace\x1b[0m# "
 
 // scenes are the pictures that are held golden, each reached the way a developer
@@ -98,6 +112,23 @@ var scenes = map[string]func(d *apptest.Driver){
 	"status": func(d *apptest.Driver) {
 		d.Session(0).Say(domainStatus())
 		d.Leader("d")
+	},
+	"status-changed": func(d *apptest.Driver) {
+		d.Session(0).Say(domainStatus())
+		d.Changes.Set(changed(3, 2))
+		d.Leader("d")
+	},
+	"changes": func(d *apptest.Driver) {
+		d.Session(0).Say(domainStatus())
+		d.Changes.Set(changed(3, 0))
+		d.Leader("d")
+		d.Keys("c", "j")
+	},
+	"changes-long": func(d *apptest.Driver) {
+		d.Session(0).Say(domainStatus())
+		d.Changes.Set(changed(200, 0))
+		d.Leader("d")
+		d.Keys("c", "\x1b[6~")
 	},
 	"inbox": func(d *apptest.Driver) {
 		d.Session(0).Say(client.Pending{Pending: pending(0, "git", "push", "origin", "feature/long branch")})
@@ -259,7 +290,7 @@ func TestAnySizeDraws(t *testing.T) {
 					d.Send(app.SizeMsg{W: size[0], H: size[1]})
 					d.Settle()
 				}
-				if name == "copy-mode" || name == "card-long" {
+				if name == "copy-mode" || name == "card-long" || name == "changes-long" {
 					return // their position was moved by the small screens
 				}
 				// A minute boundary may have passed meanwhile.

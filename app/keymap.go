@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lazaret.dev/lazaret/views"
+	"lazaret.dev/lazaret/views/changes"
 	"lazaret.dev/lazaret/views/fleet"
 	"lazaret.dev/lazaret/views/help"
 	"lazaret.dev/lazaret/views/inbox"
@@ -61,6 +62,7 @@ const (
 	tableFleet    = "fleet"
 	tableStart    = "start"
 	tableStatus   = "status"
+	tableChanges  = "changes"
 	tableInbox    = "inbox"
 	tableReview   = "review"
 	tableEdit     = "edit"
@@ -75,6 +77,7 @@ func newKeymap(keys map[string]string) keymap {
 		tableFleet: fleet.Table(), tableStart: start.Table(), tableStatus: status.Table(),
 		tableInbox: inbox.Table(), tableReview: review.Table(), tableEdit: review.EditTable(),
 		tableHelp: help.Table(), tableConfirm: confirmview.Table(), tableMessages: messages.Table(),
+		tableChanges: changes.Table(),
 	}
 	for name, t := range k {
 		k[name] = t.Rebind(keys)
@@ -89,7 +92,7 @@ func Tables() []views.Table {
 	var tables []views.Table
 	for _, name := range []string{
 		tableLeader, tableReview, tableEdit, tableConfirm, tableInbox, tableFleet, tableStart,
-		tableStatus, tableCopy, tableDead, tableMessages, tableHelp,
+		tableStatus, tableChanges, tableCopy, tableDead, tableMessages, tableHelp,
 	} {
 		tables = append(tables, k[name])
 	}

@@ -19,6 +19,7 @@ import (
 // Options are what the dashboard is started with.
 type Options struct {
 	Sessions  Sessions
+	Changes   Changes // nil: nothing is told
 	Workspace string
 	First     string // profile of the first session; empty: none is opened
 	Theme     themes.Theme
@@ -72,6 +73,7 @@ type Model struct {
 	over    []overlay // the last one has the keyboard
 	asked   []request
 	domains map[domain.ID]wire.Status
+	looks   map[domain.ID]*look
 
 	in   inputState
 	out  outputState
@@ -124,6 +126,7 @@ func New(opt Options) *Model {
 		opt: opt, keys: newKeymap(opt.Keys), ctx: ctx, cancel: cancel,
 		kinds: opt.Sessions.Profiles(),
 		panes: map[views.PaneID]*pane{}, domains: map[domain.ID]wire.Status{},
+		looks: map[domain.ID]*look{},
 	}
 	m.in.parser = input.NewParser(0)
 	m.in.focused = true

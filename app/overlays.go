@@ -55,6 +55,7 @@ func (m *Model) openView(name views.ViewName) {
 	case views.ViewInbox:
 		m.push(inbox.New(m.keys[tableInbox]))
 	case views.ViewStatus:
+		m.lookAll()
 		v := status.New(m.keys[tableStatus])
 		m.push(v)
 		v.Select(m.focus)
@@ -79,7 +80,7 @@ func (m *Model) helpTables() []views.Table {
 	leader := m.leaderTable()
 	leader.Context = "after " + m.opt.Leader + ", in every view"
 	tables = append(tables, leader)
-	for _, name := range []string{tableReview, tableEdit, tableCopy, tableDead, tableInbox, tableFleet, tableStart, tableStatus, tableMessages} {
+	for _, name := range []string{tableReview, tableEdit, tableCopy, tableDead, tableInbox, tableFleet, tableStart, tableStatus, tableChanges, tableMessages} {
 		t := m.keys[name]
 		if !slices.ContainsFunc(tables, func(o views.Table) bool { return o.Context == t.Context }) {
 			tables = append(tables, t)
@@ -169,6 +170,9 @@ func (m *Model) domainInfos() []views.DomainInfo {
 
 func (m *Model) domainInfo(id domain.ID, p *pane) views.DomainInfo {
 	d := views.DomainInfo{ID: id, Profile: p.req.Profile, Workspace: p.req.Workspace}
+	if l := m.looks[id]; l != nil {
+		d.Changes = l.shown
+	}
 	s, ok := m.domains[id]
 	if !ok {
 		return d

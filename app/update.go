@@ -37,6 +37,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.progress(msg)
 	case decidedMsg:
 		m.decided(msg)
+	case lookedMsg:
+		m.looked(msg)
+	case seenMsg:
+		m.marked(msg)
 	case frameMsg:
 		m.out.waiting = false
 	case clockMsg:

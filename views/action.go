@@ -103,6 +103,19 @@ type Notify struct {
 	Text string
 }
 
+// ShowChanges asks for the list of a Domain's changes in the workspace.
+type ShowChanges struct {
+	intent
+	Domain domain.ID
+}
+
+// Looked closes that list; the developer has seen all of it.
+type Looked struct {
+	intent
+	Domain domain.ID
+	Serial uint64 // of the Changes seen
+}
+
 // Quit asks to leave the dashboard, after a question when sessions run.
 type Quit struct{ intent }
 

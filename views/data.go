@@ -79,6 +79,7 @@ type DomainInfo struct {
 	Known       bool // false until the coordinator has reported
 	Panes       []PaneInfo
 	Elsewhere   []ForeignSession
+	Changes     Changes
 }
 
 // ForeignSession is a session of a Domain that another client holds.
@@ -122,3 +123,71 @@ const (
 	Warning
 	Error
 )
+
+// Changes is what sandboxes did in a Domain's workspace since the developer last
+// looked.
+type Changes struct {
+	State     ChangesState
+	Why       string   // of ChangesFailed
+	Serial    uint64   // which look it is
+	Items     []Change // what matters most first
+	Forgotten uint64   // changes nothing more is known of
+	Waiting   int      // files held back, to be accepted
+	More      bool     // more may wait than Waiting
+}
+
+// ChangesState is how much of Changes is known.
+type ChangesState uint8
+
+// The states of Changes.
+const (
+	ChangesNone    ChangesState = iota // nobody tells
+	ChangesLooking                     // not known yet
+	ChangesKnown
+	ChangesFailed
+)
+
+// Running counts the changes that programs on the host may run.
+func (c Changes) Running() int {
+	n := 0
+	for _, i := range c.Items {
+		if i.Mark == ChangeRuns || i.Mark == ChangeScript {
+			n++
+		}
+	}
+	return n
+}
+
+// Change is what happened to one path. Names are the sandbox's own.
+type Change struct {
+	Path      string
+	From      string // when it was renamed
+	Directory bool
+	What      string // "created", "changed"
+	Mark      ChangeMark
+	At        time.Time
+}
+
+// ChangeMark says why a change matters.
+type ChangeMark uint8
+
+// The marks of a change.
+const (
+	ChangePlain  ChangeMark = iota
+	ChangeRuns              // host tools run or obey it
+	ChangeRules             // changes what git ignores
+	ChangeScript            // executable, or a build file
+)
+
+// String is the mark in a word.
+func (m ChangeMark) String() string {
+	switch m {
+	case ChangeRuns:
+		return "runs"
+	case ChangeRules:
+		return "rules"
+	case ChangeScript:
+		return "script"
+	}
+	return ""
+}

@@ -23,6 +23,7 @@ type Driver struct {
 	t        *testing.T
 	Model    *app.Model
 	Sessions *Sessions
+	Changes  *Changes
 	Screen   *Screen
 	msgs     chan tea.Msg
 	stop     chan struct{}
@@ -38,11 +39,11 @@ func Start(t *testing.T, w, h int, change ...func(*app.Options)) *Driver {
 		t.Fatal(err)
 	}
 	d := &Driver{
-		t: t, Sessions: &Sessions{}, Screen: &Screen{},
+		t: t, Sessions: &Sessions{}, Changes: &Changes{}, Screen: &Screen{},
 		msgs: make(chan tea.Msg), stop: make(chan struct{}), quit: make(chan struct{}),
 	}
 	opt := app.Options{
-		Sessions: d.Sessions, Workspace: Workspace, First: "shell", Theme: theme, W: w, H: h,
+		Sessions: d.Sessions, Changes: d.Changes, Workspace: Workspace, First: "shell", Theme: theme, W: w, H: h,
 		Screen: d.Screen, Send: d.Send,
 		NewEmulator: func(cols, rows int) term.Emulator {
 			return term.New(cols, rows, term.Options{Scrollback: 500})

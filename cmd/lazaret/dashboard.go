@@ -36,6 +36,7 @@ func newDashboard(c *config.Config, workspace string, opener sessionOpener) func
 		}
 		return dashboardStatus(app.Run(ctx, app.Options{
 			Sessions:  &dashboardSessions{config: c, opener: opener},
+			Changes:   dashboardChanges{c},
 			Workspace: workspace,
 			First:     c.DefaultProfile,
 			Theme:     theme,

@@ -15,6 +15,7 @@ func Table() views.Table {
 	return views.Table{Context: "domain status", Rows: []views.Binding{
 		{Action: "status-next", Keys: []string{"tab", "right"}, Help: "next Domain"},
 		{Action: "status-previous", Keys: []string{"shift+tab", "left"}, Help: "previous Domain"},
+		{Action: "status-changes", Keys: []string{"c"}, Help: "list what changed in the workspace"},
 		{Action: "status-down", Keys: []string{"down", "j"}, Help: "scroll down"},
 		{Action: "status-up", Keys: []string{"up", "k"}, Help: "scroll up"},
 		{Action: "status-page-down", Keys: []string{"pgdown", "space"}, Help: "one page down"},
@@ -75,6 +76,8 @@ func (v *View) Key(k views.Key) views.Action {
 		v.turn(1)
 	case "status-previous":
 		v.turn(-1)
+	case "status-changes":
+		return v.changes()
 	case "status-down":
 		v.top++
 	case "status-up":
@@ -86,6 +89,17 @@ func (v *View) Key(k views.Key) views.Action {
 	}
 	v.clamp()
 	return nil
+}
+
+func (v *View) changes() views.Action {
+	if len(v.domains) == 0 {
+		return nil
+	}
+	d := v.domains[v.at]
+	if len(d.Changes.Items) == 0 {
+		return views.Notify{Text: "no change in the workspace to list"}
+	}
+	return views.ShowChanges{Domain: d.ID}
 }
 
 func (v *View) turn(by int) {
@@ -102,7 +116,7 @@ func (v *View) Draw(c views.Canvas) {
 	if len(v.domains) > 1 {
 		title += fmt.Sprintf(" %d/%d", v.at+1, len(v.domains))
 	}
-	in := c.Box(title, "↑↓ scroll · tab next Domain · esc back", themes.BorderFocused)
+	in := c.Box(title, "↑↓ scroll · c changes · tab next Domain · esc back", themes.BorderFocused)
 	lines := v.lines()
 	for y := range min(in.Area.H, len(lines)-v.top) {
 		in.Line(0, y, lines[v.top+y]...)
@@ -120,6 +134,8 @@ func (v *View) lines() [][]views.Span {
 	out := rows{w: v.w}
 	out.add("Domain", string(d.ID)+"  "+d.Profile, themes.Strong)
 	out.add("Workspace", d.Workspace, themes.Text)
+	row, _ := v.table.Named("status-changes")
+	out.changes(d.Changes, row.Key())
 	if !d.Known {
 		out.add("State", "the coordinator has not reported yet", themes.Muted)
 		return out.lines
