@@ -28,7 +28,8 @@ var chores = []chore{
 	{
 		name: "git add and commit, 2,000 new files", rounds: 3, ratio: 1.3,
 		prepare: "python3 " + toolsDir + "/make.py new/$N 2000 $N",
-		line:    "git add new/$N && git -c user.name=x -c user.email=x@example.org commit -q -m $N",
+		note:    "without the packing git begins by itself after many",
+		line:    "git add new/$N && git -c gc.auto=0 -c user.name=x -c user.email=x@example.org commit -q -m $N",
 	},
 	{
 		name: "create 20,000 files, ignored", rounds: 3, ratio: 1.6,

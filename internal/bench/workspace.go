@@ -99,11 +99,15 @@ func (w *world) begin(ctx context.Context) (*workplace, error) {
 	return p, err
 }
 
-func (p *workplace) close() {
+// close ends both, and removes what our side kept of its own: tens of thousands of files.
+func (p *workplace) close(w *world) {
 	if p.ours != nil {
 		p.ours.end()
 	}
 	p.peer.close()
+	for _, workspace := range []string{p.trees.ours, w.emptyWorkspace()} {
+		_ = os.RemoveAll(w.domainRoot(toolsProfile, workspace)) // what is left is in the way of nobody
+	}
 }
 
 // firstStatus times `git status` as the first thing that is done in a new sandbox, once
@@ -165,9 +169,11 @@ func firstStatus(ctx context.Context, w *world) ([]Figure, error) {
 	return []Figure{warmed, first, memory}, nil
 }
 
+func (w *world) emptyWorkspace() string { return filepath.Join(w.dir, "empty") }
+
 // emptyDaemon is the proportional set size of the daemon of an empty workspace, in MB.
 func (w *world) emptyDaemon(ctx context.Context) (float64, error) {
-	empty := filepath.Join(w.dir, "empty")
+	empty := w.emptyWorkspace()
 	if err := os.MkdirAll(empty, 0o755); err != nil {
 		return 0, fmt.Errorf("make an empty workspace: %w", err)
 	}

@@ -164,7 +164,7 @@ func (w *world) prepare(ctx context.Context) error {
 
 func (w *world) close() {
 	if w.workplace != nil {
-		w.workplace.close()
+		w.workplace.close(w)
 	}
 	os.RemoveAll(w.dir)
 }
