@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lazaret.dev/lazaret/runtime/workspacefs/gitindex"
+	"lazaret.dev/lazaret/runtime/workspacefs/gitrules"
 )
 
 // Bounds of the texts of a git directory, in bytes.
@@ -150,20 +150,9 @@ func checkTable(name string, text []byte) error {
 	return nil
 }
 
-// checkIndex refuses an index that would write into a git directory.
+// checkIndex refuses an index that would have git write where it should not.
 func checkIndex(data []byte, hashSize int) error {
-	set, err := gitindex.Tracked(data, hashSize)
-	if err != nil {
-		return err
-	}
-	for p := range set.All() {
-		for part := range strings.SplitSeq(p, "/") {
-			if strings.EqualFold(part, ".git") {
-				return fmt.Errorf("it tracks %q", p)
-			}
-		}
-	}
-	return nil
+	return gitrules.Vet(gitrules.Main, "index", data, hashSize)
 }
 
 // gitPlanner plans one git directory of an item.

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"crypto/sha1"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,11 +116,29 @@ func TestVetRefuses(t *testing.T) {
 
 func TestVetLeavesAnUnsoundIndex(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.write(w.heldRepository(), "index", "DIRC nonsense", 0o644)
-	w.must(w.accept("sub/.git", state.Options{}))
-	w.gone(filepath.Join(w.tree, "sub/.git/index"))
-	w.git(filepath.Join(w.tree, "sub"), "reset", "-q")
+	for name, spoil := range map[string]func(string) string{
+		"noise":           func(string) string { return "DIRC nonsense" },
+		"untracked cache": func(index string) string { return extended(index, "UNTR\x00\x00\x00\x00") },
+		"offset table":    func(index string) string { return extended(index, "IEOT\x00\x00\x00\x00") },
+	} {
+		w := newWorld(t)
+		dir := w.heldRepository()
+		index, err := os.ReadFile(filepath.Join(dir, "index"))
+		w.must(err)
+		w.write(dir, "index", spoil(string(index)), 0o644)
+		w.must(w.accept("sub/.git", state.Options{}))
+		if _, err := os.Lstat(filepath.Join(w.tree, "sub/.git/index")); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+		w.git(filepath.Join(w.tree, "sub"), "reset", "-q")
+	}
+}
+
+// extended is an index with one more extension at its end.
+func extended(index, extension string) string {
+	body := index[:len(index)-sha1.Size] + extension
+	sum := sha1.Sum([]byte(body))
+	return body + string(sum[:])
 }
 
 // A git directory below an accepted directory is vetted like one by itself.
