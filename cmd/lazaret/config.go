@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -117,10 +116,7 @@ func showJSON(w io.Writer, c *config.Config, entries []config.Entry) error {
 	for _, e := range entries {
 		out.Values[e.Key] = shownValue{e.Value, string(e.Source.Layer), e.Source.File, e.Source.Line}
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
+	return indented(w, out)
 }
 
 func newConfigCheckCommand() *cobra.Command {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -89,10 +88,7 @@ func printChecks(w io.Writer, checks []host.Check) error {
 }
 
 func printChecksJSON(w io.Writer, checks []host.Check) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
+	return indented(w, struct {
 		Ready  bool         `json:"ready"`
 		Checks []host.Check `json:"checks"`
 	}{host.Failed(checks) == nil, checks})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -194,9 +193,7 @@ func listJSON(w io.Writer, lowers []image.Lower) error {
 			Notes: append([]string{}, l.Notes...), Notice: l.Notice(),
 		})
 	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
+	return indented(w, out)
 }
 
 func listText(w io.Writer, lowers []image.Lower) error {

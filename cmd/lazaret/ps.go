@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -191,9 +190,7 @@ func writeJSON(w io.Writer, domains []domainInfo) error {
 	if domains == nil {
 		domains = []domainInfo{}
 	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(domains)
+	return indented(w, domains)
 }
 
 // listDomains prints the table of `lazaret ps`.
