@@ -56,7 +56,7 @@ func (t outsideTree) HandlePath(handle uint64) (string, bool) {
 // gitRouter decides about a tree that is itself a git directory.
 type gitRouter struct{ *route.Policy }
 
-func (g gitRouter) Root() route.Directory { return g.GitDirectory(false) }
+func (g gitRouter) Root() route.Directory { return g.GitDirectory() }
 
 // sameName leaves the paths of the workspace as they are.
 func sameName(path string) string { return path }

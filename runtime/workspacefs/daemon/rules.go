@@ -38,6 +38,7 @@ func readRules(r *link.Resources, pins *journal.Pins) (policy *route.Policy, fac
 		return policy, facts, err
 	}
 	outside := tree{r.GitDirs[0]}
+	c.Admin = adminOf(r)
 	_, err = survey.GitDir(surveyed{outside}, ".")
 	if err != nil {
 		return nil, facts, err
@@ -46,7 +47,7 @@ func readRules(r *link.Resources, pins *journal.Pins) (policy *route.Policy, fac
 		name  string
 		limit int64
 	}{
-		&c.Index:     {path.Join(adminOf(r), "index"), gitindex.MaxFile + 1},
+		&c.Index:     {path.Join(c.Admin, "index"), gitindex.MaxFile + 1},
 		&c.Exclude:   {"info/exclude", ignore.MaxFile + 1},
 		&c.GitConfig: {"config", gitconfig.MaxFile},
 	} {

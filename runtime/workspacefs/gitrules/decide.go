@@ -13,6 +13,8 @@ func Decide(in Place, name string, host, own Kind) Decision {
 		return Decision{Class: Held, Why: whyTodo}
 	case Worktrees, Modules:
 		return container(host)
+	case OtherTrees:
+		return otherTree(host)
 	}
 	if kind == None { // a look-up of nothing: what could be made decides
 		return nothing(in, name)
@@ -28,6 +30,9 @@ func listed(in Place, name string, kind, host Kind) Decision {
 	}
 	if r.class == 0 || kind == Symlink || kind == Other {
 		return refuse(name, host, kind)
+	}
+	if r.class == ReadOnly {
+		return deny(host, r.why)
 	}
 	if host == None && (r.place == Worktrees || r.place == Modules) {
 		return Decision{Class: Held, Why: whyModule}
@@ -79,6 +84,11 @@ func refuse(name string, host, kind Kind) Decision {
 	case why == "":
 		why = whyUnknown
 	}
+	return deny(host, why)
+}
+
+// deny leaves what the host has, and the lack of it.
+func deny(host Kind, why string) Decision {
 	if host == None || host == Other {
 		return Decision{Class: Absent, Why: why}
 	}
@@ -88,7 +98,7 @@ func refuse(name string, host, kind Kind) Decision {
 // pins reports whether a shared directory must stay where it is. What git itself
 // removes when it is empty does not: directories of references, logs and objects.
 func pins(in, place Place) bool {
-	return (in == Main || in == Linked || in == Objects && place == ObjectsInfo) && place != Aside
+	return (in == Main || in == Common || in == Linked || in == Objects && place == ObjectsInfo) && place != Aside
 }
 
 // keeps reports whether a file must not go away. Without HEAD there is no repository.

@@ -17,5 +17,8 @@
 //	      ├─ modules ── Modules ── <name>/<with>/<slashes> ── Main
 //	      └─ hooks and everything unknown ── Sealed
 //
+// Where the workspace is a linked work tree, the repository begins as Common instead:
+// what the main work tree and the others have of their own is read-only.
+//
 // It is pure and must never import the router or a file system.
 package gitrules

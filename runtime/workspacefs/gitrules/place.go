@@ -18,6 +18,14 @@ const (
 	Modules                  // modules, and the parts of a module's name before the last "/"
 	Sealed                   // as the host has it: hooks, and everything unknown
 	Logs                     // logs
+
+	// Those of a repository of whose work trees the workspace is a linked one.
+	Common        // Main without what its main work tree has of its own
+	CommonInfo    // info
+	CommonRefs    // refs
+	CommonLogs    // logs
+	CommonLogRefs // logs/refs
+	OtherTrees    // worktrees; the workspace's own entry is to be judged as in Worktrees
 )
 
 // Class says where a name lives. See route.Class, which has two more.

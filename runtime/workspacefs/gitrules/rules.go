@@ -88,6 +88,16 @@ func find(in Place, name string, kind Kind) rule {
 	switch in {
 	case Main, Linked:
 		r = inTop(in, name, kind)
+	case Common:
+		r = inCommon(name, kind)
+	case CommonInfo:
+		r = inCommonInfo(name)
+	case CommonRefs:
+		r = inCommonRefs(name, kind)
+	case CommonLogs:
+		r = inCommonLogs(name, kind)
+	case CommonLogRefs:
+		r = inCommonLogRefs(name, kind)
 	case Objects:
 		r = inObjects(name, kind)
 	case ObjectsInfo:

@@ -38,14 +38,28 @@ var repository = treeOf("HEAD", "config", "description", "index", "hooks/pre-com
 
 // decide walks to the path's directory and decides about its last name.
 func (t tree) decide(path string, own gitrules.Kind) gitrules.Decision {
-	place, at := gitrules.Main, ""
+	return t.from(gitrules.Main, path, own)
+}
+
+// from is decide for a git directory of another kind. The workspace's own work tree is wt.
+func (t tree) from(place gitrules.Place, path string, own gitrules.Kind) gitrules.Decision {
+	at := ""
 	names := strings.Split(path, "/")
 	for _, name := range names[:len(names)-1] {
 		host := t[at+name]
+		place = judges(place, name)
 		d := gitrules.Decide(place, name, host, gitrules.Dir)
 		at += name + "/"
 		prefix := at
 		place = gitrules.Enter(place, name, d.Class, func(n string) gitrules.Kind { return t[prefix+n] })
 	}
-	return gitrules.Decide(place, names[len(names)-1], t[path], own)
+	name := names[len(names)-1]
+	return gitrules.Decide(judges(place, name), name, t[path], own)
+}
+
+func judges(place gitrules.Place, name string) gitrules.Place {
+	if place == gitrules.OtherTrees && name == "wt" {
+		return gitrules.Worktrees
+	}
+	return place
 }

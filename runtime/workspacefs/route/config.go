@@ -36,6 +36,9 @@ type Config struct {
 	// configuration of a git directory outside the workspace (of a linked work tree); nil
 	// when it is inside.
 	Index, Exclude, GitConfig []byte
+	// Admin is the administrative directory of the linked work tree that the workspace is,
+	// below that git directory; "" when the workspace is no linked work tree.
+	Admin string
 	// Pins are those of the generation before, see Policy.Pins.
 	Pins map[string]Pin
 	// Read and Look are called while the rules are locked: they must not call them. Read

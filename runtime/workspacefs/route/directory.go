@@ -75,7 +75,7 @@ func (r *Policy) enterShared(d *directory, name string, verdict Verdict, look Lo
 	parent := d.parent
 	switch {
 	case parent.mode == git:
-		d.mode, d.place = git, gitrules.Enter(parent.place, name, gitrules.Class(verdict.Class), gitLook(look))
+		d.mode, d.place = git, gitrules.Enter(parent.judges(name), name, gitrules.Class(verdict.Class), gitLook(look))
 		return
 	case verdict.Git:
 		d.mode, d.place = git, gitrules.Main
@@ -91,6 +91,15 @@ func (r *Policy) enterShared(d *directory, name string, verdict Verdict, look Lo
 	d.hasHead = look("HEAD") != None
 	d.holds = subtreeOf(parent, name)
 	r.load(d, look)
+}
+
+// judges returns the place that name is judged in: the administrative directory of the
+// work tree that the workspace is stands among those of others.
+func (d *directory) judges(name string) gitrules.Place {
+	if d.place == gitrules.OtherTrees && d.rules.config.Admin == "worktrees/"+name {
+		return gitrules.Worktrees
+	}
+	return d.place
 }
 
 // placeOf tells a repository from the administrative directory of a linked work tree.

@@ -140,15 +140,6 @@ func TestG23OutsideGitDirectory(t *testing.T) {
 	w := newWorld(t, config, map[string]string{".git": "gitdir: /repo/.git/worktrees/x", ".gitignore": "dist/\n", "dist/kept.js": "x", "a.tmp": "x"})
 	w.want(route.Shared, "dist", "dist/kept.js")
 	w.want(route.Held, "a.tmp")
-	d := w.policy.GitDirectory(true)
-	for name, want := range map[string]route.Class{"HEAD.lock": route.Shared, "index.lock": route.Shared, "gitdir": route.Absent, "objects": route.Absent} {
-		if v := w.policy.Name(d, name, route.Names{Own: route.File}); v.Class != want {
-			t.Errorf("%q of a work tree is %+v", name, v)
-		}
-	}
-	if v := w.policy.Name(w.policy.GitDirectory(false), "objects", route.Names{Host: route.Dir}); v.Class != route.Shared {
-		t.Errorf("objects of a repository is %+v", v)
-	}
 	if !w.host(route.Outside+"/index", index("a")) {
 		t.Error("a change of the index outside changes nothing")
 	}
@@ -222,9 +213,9 @@ func TestIndexesAreCheckedAsTheRepositoryHasThem(t *testing.T) {
 	}
 	for config, want := range map[string]bool{"": true, "[extensions]\n objectFormat = sha256\n": false} {
 		c := usual
-		c.GitConfig = []byte(config)
+		c.GitConfig, c.Admin = []byte(config), "worktrees/x"
 		w := newWorld(t, c, map[string]string{})
-		if err := w.policy.Check(w.policy.GitDirectory(true), "index", good); (err == nil) != want {
+		if err := w.policy.Check(w.outside("worktrees/x"), "index", good); (err == nil) != want {
 			t.Errorf("outside, %q: %v", config, err)
 		}
 	}

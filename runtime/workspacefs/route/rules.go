@@ -61,13 +61,12 @@ func (r *Policy) decide(d *directory, name string, found Names) Verdict {
 	return r.inTree(d, name, found)
 }
 
-// GitDirectory returns the directory of a git directory outside the workspace:
-// linked says that it is the administrative directory of a linked work tree, and not
-// the repository itself.
-func (r *Policy) GitDirectory(linked bool) Directory {
+// GitDirectory returns the directory of the git directory outside the workspace. Where
+// the workspace is a linked work tree, what others have of their own is read-only.
+func (r *Policy) GitDirectory() Directory {
 	place := gitrules.Main
-	if linked {
-		place = gitrules.Linked
+	if r.config.Admin != "" {
+		place = gitrules.Common
 	}
 	return &directory{rules: r, path: Outside, mode: git, place: place}
 }
@@ -168,6 +167,6 @@ func seal(found Names, why string) Verdict {
 }
 
 func inGit(d *directory, name string, found Names) Verdict {
-	v := gitrules.Decide(d.place, name, gitrules.Kind(found.Host), gitrules.Kind(found.Own))
+	v := gitrules.Decide(d.judges(name), name, gitrules.Kind(found.Host), gitrules.Kind(found.Own))
 	return Verdict{Class: Class(v.Class), Git: true, Pinned: v.Pinned, Vetted: v.Vetted, Kept: v.Kept, Why: v.Why}
 }
