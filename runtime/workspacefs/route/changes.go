@@ -135,17 +135,17 @@ func (r *Policy) repoOf(dir string) *repo {
 // earlier generation does not count.
 func (r *Policy) start(p *repo, path string, content []byte, found bool) error {
 	content = present(content, found)
-	f := &ruleFile{pinned: content, current: content}
+	pinned := content
 	if pin := r.config.Pins[path]; pin.Guest && (pin.Written == mark(path, content) || pin.Open()) {
-		f.pinned = present(pin.Content, !pin.Absent)
+		pinned = present(pin.Content, !pin.Absent)
 	}
 	if known := r.counted(path); known != nil {
-		f.pinned = known.pinned
+		pinned = known.pinned
 	}
-	if !same(f.pinned, f.current) {
+	if !same(pinned, content) {
 		r.remember(version{path, mark(path, content)})
 	}
-	if err := p.setFile(path, f); err != nil {
+	if err := p.setFile(path, pinned, content); err != nil {
 		return fmt.Errorf("%q: %w", path, err)
 	}
 	return nil
@@ -154,12 +154,11 @@ func (r *Policy) start(p *repo, path string, content []byte, found bool) error {
 // adopt takes what the host wrote as the rule, unless the sandbox wrote the same: git
 // on the host puts there what was committed inside.
 func (r *Policy) adopt(p *repo, path string, content []byte) (bool, error) {
-	f := p.file(path)
-	next := &ruleFile{pinned: content, current: content}
+	f, pinned := p.file(path), content
 	if r.suspected(version{path, mark(path, content)}) {
-		next.pinned = f.pinned
+		pinned = f.pinned
 	}
-	return p.replace(path, f, next)
+	return p.replace(path, f, pinned, content)
 }
 
 // suspect takes what the sandbox wrote as what is there, and leaves the rule.
@@ -168,7 +167,7 @@ func (r *Policy) suspect(p *repo, path string, content []byte) (bool, error) {
 	if !same(content, f.pinned) {
 		r.remember(version{path, mark(path, content)})
 	}
-	return p.replace(path, f, &ruleFile{pinned: f.pinned, current: content})
+	return p.replace(path, f, f.pinned, content)
 }
 
 // maxWritten bounds what is remembered of the sandbox's rule files. Beyond it nothing
@@ -210,21 +209,21 @@ func (p *repo) file(path string) *ruleFile {
 	if f := p.files[path]; f != nil {
 		return f
 	}
-	return &ruleFile{}
+	return noRules(path)
 }
 
-func (p *repo) replace(path string, old, next *ruleFile) (bool, error) {
-	if same(old.pinned, next.pinned) && same(old.current, next.current) {
+func (p *repo) replace(path string, old *ruleFile, pinned, current []byte) (bool, error) {
+	if same(old.pinned, pinned) && old.current == mark(path, current) {
 		p.files[path] = old
 		return false, nil
 	}
-	return true, p.setFile(path, next)
+	return true, p.setFile(path, pinned, current)
 }
 
 // setFile puts the two contents of a rule file in force. After an error what cannot
 // be understood ignores everything below.
-func (p *repo) setFile(path string, f *ruleFile) error {
-	f.differs = !same(f.pinned, f.current)
+func (p *repo) setFile(path string, pinned, current []byte) error {
+	f := &ruleFile{pinned: pinned, current: mark(path, current), differs: !same(pinned, current)}
 	if old := p.files[path]; old != nil && old.differs {
 		p.differ--
 	}
@@ -232,7 +231,7 @@ func (p *repo) setFile(path string, f *ruleFile) error {
 		p.differ++
 	}
 	p.files[path] = f
-	return errors.Join(p.setRules(&p.pinned, path, f.pinned), p.setRules(&p.current, path, f.current))
+	return errors.Join(p.setRules(&p.pinned, path, pinned), p.setRules(&p.current, path, current))
 }
 
 func (p *repo) setRules(in *rules, path string, content []byte) error {

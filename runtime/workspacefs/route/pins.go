@@ -97,7 +97,7 @@ func (r *Policy) Moving(from, to string) (paths []string) {
 	for _, rest := range below {
 		dir, _ := split(to + "/" + rest)
 		if p := r.repoOf(dir); p.files[to+"/"+rest] == nil {
-			p.files[to+"/"+rest] = &ruleFile{}
+			p.files[to+"/"+rest] = noRules(to + "/" + rest)
 		}
 		paths = append(paths, from+"/"+rest, to+"/"+rest)
 	}
@@ -127,7 +127,7 @@ func (r *Policy) allPins(open bool) map[string]Pin {
 func (p *repo) pins(into map[string]Pin, open func(path string) bool) {
 	for path, f := range p.files {
 		delete(into, path)
-		pin := Pin{Content: f.pinned, Absent: f.pinned == nil, Guest: true, Written: mark(path, f.current)}
+		pin := Pin{Content: f.pinned, Absent: f.pinned == nil, Guest: true, Written: f.current}
 		if open(path) {
 			pin.Written = digest{}
 		}

@@ -51,9 +51,14 @@ type rules struct{ ignore.Rules }
 
 // A ruleFile is one ignore file: what counts and what is there.
 type ruleFile struct {
-	pinned, current []byte // nil when there is none
-	differs         bool
+	pinned []byte // nil when there is none
+	// current is the mark of what is there. The sandbox can have any number of large
+	// ones, so that nothing of them is kept but what package ignore bounds.
+	current digest
+	differs bool
 }
+
+func noRules(path string) *ruleFile { return &ruleFile{current: mark(path, nil)} }
 
 func (p *repo) differs() bool { return p.differ > 0 }
 
@@ -288,7 +293,7 @@ func (r *Policy) nest(path string) bool {
 // blind hides everything untracked below a directory.
 func (p *repo) blind(dir string) {
 	name := join(dir, ".gitignore")
-	p.files[name] = &ruleFile{pinned: []byte("*"), current: []byte("*")}
+	p.files[name] = &ruleFile{pinned: []byte("*"), current: mark(name, []byte("*"))}
 	_ = p.pinned.Set(p.rel(dir), []byte("*")) // one pattern is never too large
 	_ = p.current.Set(p.rel(dir), []byte("*"))
 }
