@@ -113,7 +113,9 @@ func TestEnvironmentOfACommand(t *testing.T) {
 		"GIT_CONFIG_KEY_4=gc.worktreePruneExpire", "GIT_CONFIG_VALUE_4=never",
 		"GIT_CONFIG_KEY_5=core.excludesFile", "GIT_CONFIG_VALUE_5=/etc/lazaret/git-excludes",
 		"GIT_CONFIG_KEY_6=core.createObject", "GIT_CONFIG_VALUE_6=rename",
-		"GIT_CONFIG_KEY_7=index.recordOffsetTable", "GIT_CONFIG_VALUE_7=false", "GIT_CONFIG_COUNT=8"}
+		"GIT_CONFIG_KEY_7=index.recordOffsetTable", "GIT_CONFIG_VALUE_7=false",
+		"GIT_CONFIG_KEY_8=gc.reflogExpire", "GIT_CONFIG_VALUE_8=never",
+		"GIT_CONFIG_KEY_9=gc.reflogExpireUnreachable", "GIT_CONFIG_VALUE_9=never", "GIT_CONFIG_COUNT=10"}
 	if !slices.Equal(p.Env, want) {
 		t.Errorf("got %q, want %q", p.Env, want)
 	}
@@ -128,7 +130,7 @@ func TestGitSettingsOfTheProfileStay(t *testing.T) {
 	spec, _ := input()
 	theirs := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=x"}
 	env := bundle.Process(spec, []string{"true"}, theirs, "/", false).Env
-	for _, want := range []string{"GIT_CONFIG_COUNT=9", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_KEY_1=core.checkStat", "GIT_CONFIG_KEY_2=core.trustctime"} {
+	for _, want := range []string{"GIT_CONFIG_COUNT=11", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_KEY_1=core.checkStat", "GIT_CONFIG_KEY_2=core.trustctime"} {
 		if !slices.Contains(env, want) {
 			t.Errorf("no %s in %q", want, env)
 		}

@@ -13,7 +13,8 @@ import (
 // index: without the first two every first `git status` on either side reads the whole
 // tree again and writes the index anew. An index with an untracked cache, a shared
 // part or a table of offsets is refused by the workspace file system. The host's linked worktrees lie at
-// paths that do not exist inside, and pruning would take them for gone. Stand-ins are
+// paths that do not exist inside, and pruning would take them for gone; their logs of
+// HEAD are read-only from another one, and `git gc` fails where it may not shorten a log. Stand-ins are
 // not to be added by `git add --all`. Git would give each new object its name by a hard
 // link first, which a git directory of the workspace refuses.
 var gitSettings = [][2]string{
@@ -23,6 +24,7 @@ var gitSettings = [][2]string{
 	{"core.excludesFile", runtime.GuestGitExcludes},
 	{"core.createObject", "rename"},
 	{"index.recordOffsetTable", "false"},
+	{"gc.reflogExpire", "never"}, {"gc.reflogExpireUnreachable", "never"},
 }
 
 const gitCount = "GIT_CONFIG_COUNT"
