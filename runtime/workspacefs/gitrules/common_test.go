@@ -87,6 +87,15 @@ func TestOtherWorkTreesStayAsTheyAre(t *testing.T) {
 	}
 }
 
+func TestWhyAnotherWorkTreesIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, path := range strings.Fields("HEAD logs/HEAD refs/bisect worktrees/other modules info/sparse-checkout") {
+		if d := commonTree.linked(path, gitrules.None); d.Why != "another work tree's own" {
+			t.Errorf("%q is %+v", path, d)
+		}
+	}
+}
+
 // TestALinkedWorkTreeAddsNothing: what the main work tree may not write, a linked one may
 // not either, and what is held stays held.
 func TestALinkedWorkTreeAddsNothing(t *testing.T) {
