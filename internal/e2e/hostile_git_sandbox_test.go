@@ -399,3 +399,35 @@ func TestG23G24LinkedWorkTree(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestIndexCoversNothingHidden has the index name what the host has and the sandbox is
+// not shown: a checkout on the host would put the sandbox's file over it.
+func TestIndexCoversNothingHidden(t *testing.T) {
+	t.Parallel()
+	h := e2e.NewHome(t)
+	h.Git("init", "-q")
+	h.Write(".gitignore", "/dist/\n")
+	h.Write("main.go", "package main\n")
+	h.Git("add", ".")
+	h.Git("commit", "-q", "-m", "one")
+	for _, name := range []string{".env", "dist/app", ".vscode/tasks.json"} {
+		h.Write(name, "the host's\n")
+	}
+	stage := func(path string) string {
+		return "git update-index --add --cacheinfo 100644,$(echo evil | git hash-object -w --stdin)," + path
+	}
+	attempt(t, h, []attack{
+		{"a stand-in", stage(".env"), stage(".env.example")},
+		{"an ignored file", stage("dist/app"), stage("dist2/app")},
+		{"a masked file", stage(".vscode/tasks.json"), stage("vscode/tasks.json")},
+		{"Lazaret's configuration", stage("lazaret.toml"), stage("sub/lazaret.toml")},
+		{"by force", "git add -f .env", "echo x > new && git add new"},
+	})
+	h.AwaitStopped()
+	h.Git("checkout", ".")
+	for _, name := range []string{".env", "dist/app", ".vscode/tasks.json"} {
+		if data, err := os.ReadFile(filepath.Join(h.Workspace, name)); err != nil || string(data) != "the host's\n" {
+			t.Errorf("%s is %q, %v", name, data, err)
+		}
+	}
+}

@@ -126,7 +126,10 @@ func (r *Policy) pinAbove(path string) (changed bool) {
 // gave a Vetted verdict. Errors: gitrules.ErrUnsafe.
 func (r *Policy) Check(dir Directory, name string, content []byte) error {
 	d := dir.(*directory)
-	return gitrules.Vet(d.place, name, content, r.idSize(d))
+	if err := gitrules.Vet(d.place, name, content, r.idSize(d)); err != nil || name != "index" {
+		return err
+	}
+	return r.spares(d, content)
 }
 
 // idSize returns the size of object ids in the repository that a directory of a git
