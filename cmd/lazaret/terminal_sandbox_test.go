@@ -36,6 +36,17 @@ func (p *place) shows(term *e2e.Terminal, text string) {
 	}
 }
 
+// prompts waits until root's shell asks for the next line. What is typed before is lost
+// when the shell sets the terminal.
+func (p *place) prompts(term *e2e.Terminal) {
+	p.t.Helper()
+	if err := term.Until(patience, "a prompt", func(screen string) bool {
+		return strings.HasSuffix(strings.TrimRight(screen, " \n"), "#")
+	}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 func (p *place) types(term *e2e.Terminal, keys string) {
 	p.t.Helper()
 	if err := term.Type(keys); err != nil {
@@ -64,12 +75,14 @@ func TestRunInATerminal(t *testing.T) {
 	p.types(term, "sh -c 'echo fir''st; read line'\r")
 	p.shows(term, "first")
 	p.types(term, "\x03")
+	p.prompts(term)
 	p.types(term, "echo status $?\r")
 	p.shows(term, "status 130")
 	p.types(term, "sh -c 'echo sec''ond; read line'\r")
 	p.shows(term, "second")
 	p.types(term, "\x1a")
 	p.shows(term, "Stopped")
+	p.prompts(term)
 	p.types(term, "exit; exit 7\r")
 	p.ends(term, 7)
 }

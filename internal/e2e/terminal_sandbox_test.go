@@ -30,6 +30,17 @@ func typed(t *testing.T, term *e2e.Terminal, keys string) {
 	}
 }
 
+// prompts waits until the shell asks for the next line: what is typed before that is
+// lost when the shell sets the terminal.
+func prompts(t *testing.T, term *e2e.Terminal, end string) {
+	t.Helper()
+	if err := term.Until(e2e.Patience, "a prompt", func(screen string) bool {
+		return strings.HasSuffix(strings.TrimRight(screen, " \n"), end)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func ends(t *testing.T, term *e2e.Terminal, want int) {
 	t.Helper()
 	code, err := term.Wait(e2e.Patience)
@@ -60,11 +71,13 @@ func TestTerminalSession(t *testing.T) {
 	}
 	shows(t, term, "31 101")
 	typed(t, term, "\x03")
+	prompts(t, term, "@")
 	// Job control inside is the guest's own: Ctrl-Z stops the guest's job.
-	typed(t, term, "clear; sh -c 'echo sle\"\"eping; exec sleep 1000'\r")
-	shows(t, term, "sleeping")
+	typed(t, term, "clear; sh -c 'echo rea\"\"ding; read line'\r")
+	shows(t, term, "reading")
 	typed(t, term, "\x1a")
 	shows(t, term, "Stopped")
+	prompts(t, term, "@")
 	// The shell may hear of the job's end late, and then leaves only when asked twice.
 	typed(t, term, "kill -KILL %1; wait; exit 9; exit 9\r")
 	ends(t, term, 9)
