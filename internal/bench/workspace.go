@@ -118,7 +118,7 @@ func firstStatus(ctx context.Context, w *world) ([]Figure, error) {
 		return nil, err
 	}
 	warmed := Figure{Name: "workspace, start to warm", Unit: "s", Max: atMost(4),
-		Note: "from the shell inside until the file system's daemon rests"}
+		Note: "from the start of the client until the daemon has been idle for a moment; it cannot tell why"}
 	first := Figure{Name: "git status, first", Unit: "ms", PeerIs: bindName, MaxRatio: 1.5}
 	memory := Figure{Name: "workspace, memory per file", Unit: "bytes", Max: atMost(3000)}
 	var waits, sizes []float64
