@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,6 +17,7 @@ import (
 	"lazaret.dev/lazaret/coordinator/session"
 	"lazaret.dev/lazaret/internal/domain"
 	"lazaret.dev/lazaret/internal/fault"
+	"lazaret.dev/lazaret/internal/proc"
 	"lazaret.dev/lazaret/runtime"
 )
 
@@ -115,7 +115,7 @@ func (p *process) run(ctx context.Context) error {
 	p.log.Info("ready")
 	server := New(cfg)
 	p.Ready(cfg.Listener.Addr().String(), p.gen.ID)
-	time.AfterFunc(settleTime, debug.FreeOSMemory) // what starting took; a Domain idles for hours
+	time.AfterFunc(settleTime, proc.GiveBack) // what starting took; a Domain idles for hours
 	server.Run(ctx)
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -87,7 +86,7 @@ func Main([]string) int {
 	// What starting took goes back once the first command has had the processors;
 	// this process idles for hours.
 	s.spec = runtime.Spec{}
-	time.AfterFunc(settleTime, debug.FreeOSMemory)
+	time.AfterFunc(settleTime, proc.GiveBack)
 	return s.serve()
 }
 

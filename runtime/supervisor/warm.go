@@ -5,11 +5,11 @@ import (
 	"os"
 	"path"
 	goruntime "runtime"
-	"runtime/debug"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"lazaret.dev/lazaret/internal/proc"
 	"lazaret.dev/lazaret/runtime/workspacefs/gitrules"
 )
 
@@ -44,7 +44,7 @@ func (w *workspace) warm() {
 		left -= names
 	}
 	queue = nil
-	debug.FreeOSMemory() // this process idles for hours
+	proc.GiveBack() // this process idles for hours
 }
 
 // warmDirectory looks at what is in a directory of the workspace's own connection, at

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,6 +24,9 @@ const (
 	statusFailed = 1
 	statusLost   = 125
 )
+
+// settleTime is when what starting took is no longer needed.
+const settleTime = 3 * time.Second
 
 // Server serves r until what it returns is called, which returns once everything is
 // written. tell sends a message to the supervisor; before serve returns it may be
@@ -52,6 +56,7 @@ func Run(serve Server) int {
 		_ = conn.Send(link.Failure(err))
 		return statusFailed
 	}
+	time.AfterFunc(settleTime, proc.GiveBack)
 	// Nothing more is said to the daemon: what comes is the end.
 	var m link.Message
 	if files, err := conn.Receive(&m); !errors.Is(err, io.EOF) {
