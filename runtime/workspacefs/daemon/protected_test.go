@@ -15,7 +15,7 @@ import (
 // world makes a workspace of files; a value "-> x" is a link to x.
 func world(t *testing.T, files map[string]string) (tree, string) {
 	t.Helper()
-	root := filepath.Join(t.TempDir(), "dev", "work")
+	root := filepath.Join(t.TempDir(), "dev", "tree")
 	for name, text := range files {
 		at := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
@@ -50,7 +50,7 @@ func TestWhatTheConfigurationNamesIsProtected(t *testing.T) {
 		"G13 an include":    {map[string]string{".git/config": "[include]\npath=../build/gitconfig\n", "build/gitconfig": ""}, []string{"build/gitconfig"}},
 		"G13 on conditions": {map[string]string{".git/config": "[includeIf \"gitdir:x\"]\npath=../a\n"}, []string{"a"}},
 		"by its full path":  {map[string]string{".git/config": "[include]\npath=" + work + "/a\n"}, []string{"a"}},
-		"below the home":    {map[string]string{".git/config": "[include]\npath=~/work/a/b\n[include]\npath=~/dev/work/c\n[include]\npath=~/other/d\n"}, []string{"a/b", "c"}},
+		"below the home":    {map[string]string{".git/config": "[include]\npath=~/tree/a/b\n[include]\npath=~/dev/tree/c\n[include]\npath=~/other/d\n"}, []string{"a/b", "c"}},
 		"an include of an include": {map[string]string{".git/config": "[include]\npath=../a/one\n", "a/one": "[include]\npath=two\n", "a/two": "[include]\npath=one\n"},
 			[]string{"a/one", "a/two"}},
 		"G14 hooks": {map[string]string{".git/config": "[core]\nhooksPath=tools/hooks\n"}, []string{"tools/hooks"}},
@@ -80,7 +80,7 @@ func TestTheHostIsReadWithoutFollowing(t *testing.T) {
 	if b, err := host.read("file", 2); err != nil || string(b) != "te" {
 		t.Errorf("%q, %v", b, err)
 	}
-	for _, name := range []string{"link", "dir", "none", "away/passwd", "../work/file", "/etc/passwd", "file/x"} {
+	for _, name := range []string{"link", "dir", "none", "away/passwd", "../tree/file", "/etc/passwd", "file/x"} {
 		if b, err := host.read(name, 100); err == nil {
 			t.Errorf("read %q: %q", name, b)
 		}
