@@ -61,10 +61,10 @@ func Locate(tree string) (Place, error) {
 func (p *Place) follow() error {
 	pointer := p.GitDir
 	var err error
-	if p.GitDir, err = readPointer(pointer, "gitdir: "); err != nil {
+	if p.GitDir, err = ReadPointer(pointer, "gitdir: "); err != nil {
 		return err
 	}
-	p.Common, err = readPointer(filepath.Join(p.GitDir, "commondir"), "")
+	p.Common, err = ReadPointer(filepath.Join(p.GitDir, "commondir"), "")
 	if errors.Is(err, fs.ErrNotExist) {
 		p.Common = p.GitDir
 		return p.answeredByConfig()
@@ -75,7 +75,7 @@ func (p *Place) follow() error {
 	if filepath.Dir(p.GitDir) != filepath.Join(p.Common, "worktrees") {
 		return fmt.Errorf("%q is no work tree's entry of %q", p.GitDir, p.Common)
 	}
-	back, err := readPointer(filepath.Join(p.GitDir, "gitdir"), "")
+	back, err := ReadPointer(filepath.Join(p.GitDir, "gitdir"), "")
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,10 @@ func (p *Place) answeredByConfig() error {
 	return same(absolute(values[len(values)-1], p.GitDir), p.Tree)
 }
 
-// readPointer reads the path in a file of one line, made absolute.
-func readPointer(file, prefix string) (string, error) {
+// ReadPointer reads the path in a file of one line after prefix, as in a .git file
+// ("gitdir: ") or a commondir (""), and makes it absolute. Its error is fs.ErrNotExist
+// when there is no such file.
+func ReadPointer(file, prefix string) (string, error) {
 	data, err := readRegular(file, maxPointer)
 	if err != nil {
 		return "", err

@@ -9,11 +9,10 @@ import (
 	"strings"
 	"syscall"
 
+	"lazaret.dev/lazaret/coordinator/hostgit"
 	"lazaret.dev/lazaret/internal/fault"
 	"lazaret.dev/lazaret/runtime/workspacefs/gitconfig"
 )
-
-const maxPointer = 8 << 10
 
 // gitDirs are the directories outside the workspace that hold its repository, where
 // the workspace's .git is a pointer, as in a linked worktree (gitrepository-layout(5)).
@@ -25,7 +24,7 @@ func gitDirs(workspace string) ([]string, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, nil
 	}
-	admin, err := follow(pointer, "gitdir: ")
+	admin, err := hostgit.ReadPointer(pointer, "gitdir: ")
 	if err != nil {
 		return nil, nil // Git makes nothing of it either
 	}
@@ -47,39 +46,13 @@ func gitDirs(workspace string) ([]string, error) {
 	return []string{dir}, nil
 }
 
-// follow reads the path in a pointer file, made absolute.
-func follow(file, prefix string) (string, error) {
-	data, err := readRegular(file, maxPointer)
-	if err != nil {
-		return "", err
-	}
-	path, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), prefix)
-	if !ok || path == "" || strings.ContainsAny(path, "\x00\n") {
-		return "", fmt.Errorf("%q is no pointer", file)
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(file), path)
-	}
-	return filepath.Clean(path), nil
-}
-
 // commonDir is the repository that the administrative directory belongs to.
 func commonDir(admin string) (string, error) {
-	data, err := readRegular(filepath.Join(admin, "commondir"), maxPointer)
+	dir, err := hostgit.ReadPointer(filepath.Join(admin, "commondir"), "")
 	if errors.Is(err, fs.ErrNotExist) {
 		return admin, nil
 	}
-	if err != nil {
-		return "", err
-	}
-	path := strings.TrimRight(string(data), "\r\n")
-	if path == "" || strings.ContainsAny(path, "\x00\n") {
-		return "", errors.New("its commondir is no path")
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(admin, path)
-	}
-	return filepath.Clean(path), nil
+	return dir, err
 }
 
 // vouch checks that dir is a repository of the caller's, is named by its one path, and
@@ -117,7 +90,7 @@ func vouch(dir, admin, workspace string) error {
 // administrative directory by its gitdir, a submodule's by core.worktree.
 func knows(dir, admin, workspace string) error {
 	if admin != dir {
-		back, err := follow(filepath.Join(admin, "gitdir"), "")
+		back, err := hostgit.ReadPointer(filepath.Join(admin, "gitdir"), "")
 		if err != nil {
 			return err
 		}
