@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 	xterm "golang.org/x/term"
 
 	"lazaret.dev/lazaret/internal/config"
@@ -102,7 +99,7 @@ func imageSource(c *config.Config, profile string, args []string) (image.Source,
 }
 
 func prepareImage(cmd *cobra.Command, o image.Options, detect idDetector) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
+	ctx, stop := interruptible()
 	defer stop()
 	ids, notice, err := detect(o.StorageRoot)
 	if err != nil {
@@ -233,7 +230,7 @@ builtin stands for; lazaret image prepare --refresh builds and prepares at once.
 }
 
 func buildImage(cmd *cobra.Command, storageRoot, output string, detect idDetector) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
+	ctx, stop := interruptible()
 	defer stop()
 	ids, _, err := detect(storageRoot)
 	if err != nil {

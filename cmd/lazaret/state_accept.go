@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"lazaret.dev/lazaret/coordinator/root"
 	"lazaret.dev/lazaret/internal/fault"
@@ -90,7 +88,7 @@ type acceptance struct {
 }
 
 func (a *acceptance) run(paths []string) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
+	ctx, stop := interruptible()
 	defer stop()
 	lock, ok, err := root.TryLock(root.AcceptLockPath(a.root))
 	if err != nil {

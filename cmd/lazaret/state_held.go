@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"lazaret.dev/lazaret/internal/fault"
 	"lazaret.dev/lazaret/internal/safefs"
@@ -60,7 +58,7 @@ func (s *storage) held(cmd *cobra.Command) (state.Report, error) {
 		return state.Report{}, err
 	}
 	defer place.Tree.Close()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
+	ctx, stop := interruptible()
 	defer stop()
 	meter := newMeter(cmd.ErrOrStderr())
 	defer meter.end()
